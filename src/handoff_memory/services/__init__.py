@@ -1,0 +1,1 @@
+"""Operations on the memory: load, decide, save, each whole inside one transaction."""

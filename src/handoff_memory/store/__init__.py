@@ -1,0 +1,1 @@
+"""The database: SQL, connections, locks and migrations, without meaning."""
