@@ -29,7 +29,9 @@ class MemoryFault(Exception):  # noqa: N818 - the root of the tree; its leaves e
 
     code: ClassVar[str] = "internal_error"
     retryable: ClassVar[bool] = False
-    way_out: ClassVar[str] = "This is a fault of the server: report it with the line it wrote to stderr."
+    way_out: ClassVar[str] = (
+        "This is a fault of the server: report it with the line it wrote to stderr."
+    )
 
     def __init__(self, message: str, *, way_out: str | None = None, **facts: Any) -> None:
         super().__init__(message)

@@ -1,0 +1,217 @@
+"""The application: built once from settings, it owns the clock, ids and lifetimes.
+
+Two ways in, over the same operations: `open_app` for an event loop, `open_local` for a command that runs
+and ends.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from handoff_memory import liveness, workspace
+from handoff_memory.bridge import Bridge
+from handoff_memory.core import names
+from handoff_memory.core.author import Author
+from handoff_memory.core.errors import DatabaseMissingError, StorageError
+
+from handoff_memory.settings import Settings
+from handoff_memory.store import driver
+from handoff_memory.store.engine import Operation, Row
+from handoff_memory.store.sqlite import Reader, Source, Writer
+
+T = TypeVar("T")
+
+UNNAMED: Final = "unnamed-agent"
+_ELSEWHERE_ALIVE_US: Final = 600_000_000  # another machine's process cannot be asked
+
+
+def now_us() -> int:
+    """Microseconds since 1970 UTC."""
+    return time.time_ns() // 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Makers:
+    """Where time and chance come from; tests bring their own."""
+
+    clock: Callable[[], int] = now_us
+    entropy: Callable[[int], bytes] = secrets.token_bytes
+    session: Callable[[], str] = field(default=lambda: f"s_{uuid.uuid4().hex[:12]}")
+
+
+class Identity:
+    """Who this process is, for each agent name that it speaks for."""
+
+    def __init__(self, settings: Settings, makers: Makers) -> None:
+        self._settings = settings
+        self.session = settings.session or makers.session()
+
+    @cached_property
+    def project(self) -> str:
+        """The project inside the home database; the empty string in any other."""
+        if self._settings.project is not None:
+            return self._settings.project
+        if not self._settings.in_home_database:
+            return ""
+        return workspace.project(self._settings.folder)
+
+    def author(self, announced: str | None = None) -> Author:
+        """The author of a call: `AGENT_ID`, else the name that the client announces.
+
+        Raises:
+            InvalidNameError: That name is no agent id.
+        """
+        agent = self._settings.agent or names.agent_id(announced or UNNAMED)
+        return Author(
+            agent,
+            self.session,
+            self.project,
+            pid=os.getpid(),
+            host=liveness.HOST,
+        )
+
+
+class App:
+    """The memory, as a surface on an event loop uses it."""
+
+    def __init__(self, settings: Settings, makers: Makers, bridge: Bridge) -> None:
+        self.settings = settings
+        self.identity = Identity(settings, makers)
+        self._bridge = bridge
+
+    async def write(self, operation: Operation[T]) -> T:
+        """Run an operation in a write transaction; durable when this returns."""
+        return await self._bridge.write(operation)
+
+    async def read(self, operation: Operation[T]) -> T:
+        """Run an operation on a snapshot."""
+        return await self._bridge.read(operation)
+
+    async def open(self) -> None:
+        """Open the database ahead of the first call; its errors are left to that call."""
+        with suppress(StorageError):
+            await self._bridge.open()
+
+    @property
+    def failed_writes(self) -> int:
+        """How many writes of this process the database refused."""
+        return self._bridge.failed_writes
+
+    async def close(self) -> None:
+        """Finish what was accepted and close."""
+        await self._bridge.close()
+
+
+@asynccontextmanager
+async def open_app(settings: Settings, makers: Makers | None = None) -> AsyncIterator[App]:
+    """The application on this event loop; the database is opened by the first call."""
+    makers = makers or Makers()
+    source = Source(settings.database, settings.durable, makers.clock, makers.entropy)
+    app = App(settings, makers, Bridge(source, deadline_s=settings.deadline_s))
+    try:
+        yield app
+    finally:
+        await app.close()
+
+
+class Local:
+    """The memory, as a command that runs and ends uses it."""
+
+    def __init__(self, settings: Settings, makers: Makers) -> None:
+        self.settings = settings
+        self.identity = Identity(settings, makers)
+        self._source = Source(settings.database, settings.durable, makers.clock, makers.entropy)
+        self._writer: Writer | None = None
+        self._reader: Reader | None = None
+
+    def write(self, operation: Operation[T]) -> T:
+        """Run an operation in a write transaction, making the database where there is none."""
+        if self._writer is None:
+            self._writer = Writer(self._source, deadline_s=self.settings.deadline_s)
+        until = time.monotonic() + self.settings.deadline_s
+        (result,) = self._writer.write([operation], until=until)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def read(self, operation: Operation[T]) -> T:
+        """Run an operation on a snapshot of a database that exists.
+
+        Raises:
+            DatabaseMissingError: There is none at that place.
+        """
+        if self._reader is None:
+            self._reader = self._opened_reader()
+        return self._reader.read(operation)
+
+    def close(self) -> None:
+        """Close what was opened."""
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+
+    def _opened_reader(self) -> Reader:
+        path = self.settings.database
+        if not os.path.lexists(path):
+            raise DatabaseMissingError(
+                f"there is no database at {path}",
+                way_out="Set MEMORY_DB to the agents' file; the first write makes one.",
+            )
+        reader = Reader(self._source)
+        if not reader.is_current:
+            reader.close()
+            self._writer = self._writer or Writer(self._source, deadline_s=self.settings.deadline_s)
+            reader = Reader(self._source)
+        return reader
+
+
+@contextmanager
+def open_local(settings: Settings, makers: Makers | None = None) -> Iterator[Local]:
+    """The application for one command; nothing is opened before it is needed."""
+    local = Local(settings, makers or Makers())
+    try:
+        yield local
+    finally:
+        local.close()
+
+
+def is_dead(session: Row) -> bool:
+    """Whether the session in a row is known to be gone."""
+    if session["ended_at"] is not None:
+        return True
+    here = session["host"] == liveness.HOST and session["pid"] is not None
+    return here and not liveness.is_running(session["pid"])
+
+
+def is_alive(session: Row) -> bool:
+    """Whether the session in a row is there, as far as can be told."""
+    if session["host"] == liveness.HOST and session["pid"] is not None:
+        return liveness.is_running(session["pid"])
+    return bool(now_us() - session["seen_at"] < _ELSEWHERE_ALIVE_US)
+
+
+def storage_facts(settings: Settings) -> dict[str, Any]:
+    """How the database is kept: file, durability, and which SQLite serves it."""
+    facts: dict[str, Any] = {
+        "database": str(settings.database),
+        "durability": "full" if settings.durable else "relaxed",
+        "sqlite": driver.VERSION,
+    }
+    for suffix in ("", "-wal"):
+        with suppress(OSError):
+            size = os.stat(f"{settings.database}{suffix}").st_size
+            facts["bytes" if not suffix else "wal_bytes"] = size
+    if driver.WAL_RESET_BUG:
+        facts["note"] = (
+            f"SQLite {driver.VERSION} has the WAL-reset bug; commits and checkpoints exclude each "
+            "other to avoid it. Install pysqlite3>=0.6.1 for a newer one."
+        )
+    return facts

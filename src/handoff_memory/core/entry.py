@@ -1,0 +1,78 @@
+"""Journal entries: the frozen fields of each kind, and every hash that is taken of them.
+
+docs/format.md has the same in prose, with test vectors. A field is never added to a (kind, v): a
+column that comes later belongs to a new v, and verification knows both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+GENESIS: Final = bytes(32)
+HASH_BYTES: Final = 32
+SALT_BYTES: Final = 16
+
+_COMMON: Final = ("agent", "session", "authn", "at", "op")
+FIELDS: Final[Mapping[tuple[str, int], tuple[str, ...]]] = {
+    ("record", 1): (
+        *_COMMON,
+        *("project", "scope", "key", "version", "confidence", "tags", "source", "expires_at"),
+    ),
+    ("outcome", 1): (*_COMMON, "record", "outcome", "before", "after", "packet"),
+    ("packet", 1): (
+        *_COMMON,
+        *("project", "packet", "recipient", "status", "priority", "expires_at"),
+        *("in_reply_to", "thread", "pins"),
+    ),
+    ("claim", 1): (*_COMMON, "packet", "action", "lease_us"),
+}
+# Kept as canonical JSON text in their column, hashed as the list they are.
+_LISTS: Final = frozenset({"tags", "pins"})
+
+
+def commit_body(salt: bytes, body: bytes) -> bytes:
+    """The salted commitment to a body: it stays valid when body and salt are erased."""
+    return hashlib.sha256(b"hm/body/1\0" + salt + body).digest()
+
+
+def entry_bytes(kind: str, v: int, row: Mapping[str, Any]) -> bytes:
+    """The canonical JSON that is hashed for a row.
+
+    Args:
+        kind: `record`, `outcome`, `packet` or `claim`.
+        v: Version of the kind's field list.
+        row: The row's columns by name, hashes as bytes, with `seq`, `body_commit` and `prev`.
+
+    Raises:
+        KeyError: No such (kind, v): a newer program wrote it.
+    """
+    entry: dict[str, Any] = {
+        "v": v,
+        "seq": row["seq"],
+        "kind": kind,
+        "body_commit": _hex(row["body_commit"]),
+        "prev": _hex(row["prev"]),
+    }
+    for field in FIELDS[kind, v]:
+        value = row[field]
+        entry[field] = orjson.loads(value) if field in _LISTS else value
+    return orjson.dumps(entry, option=orjson.OPT_SORT_KEYS)
+
+
+def entry_hash(entry: bytes) -> bytes:
+    """The hash of an entry, shown as `hash` in every reply."""
+    return hashlib.sha256(b"hm/entry/1\0" + entry).digest()
+
+
+def next_chain(chain: bytes, entry: bytes) -> bytes:
+    """The chain after an entry. Source: format.md; the leaf is RFC 9162 §2.1.1."""
+    leaf = hashlib.sha256(b"\0" + entry).digest()
+    return hashlib.sha256(b"hm/chain/1\0" + chain + leaf).digest()
+
+
+def _hex(digest: bytes | None) -> str | None:
+    return None if digest is None else digest.hex()

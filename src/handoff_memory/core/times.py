@@ -1,0 +1,38 @@
+"""Times: integer microseconds since 1970 UTC inside, ISO 8601 UTC in replies."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from handoff_memory.core.errors import InvalidArgumentError
+
+SECOND = 1_000_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_AGE = re.compile(r"(\d{1,6})\s*([smhdw])")
+_UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def iso(at_us: int) -> str:
+    """ISO 8601 UTC with milliseconds, such as `2026-11-30T16:03:11.042Z`."""
+    moment = _EPOCH + timedelta(microseconds=at_us)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def parse(text: str, now_us: int) -> int:
+    """Microseconds of an ISO 8601 time (UTC where no zone is named) or of an age such as `2h`.
+
+    Raises:
+        InvalidArgumentError: The text is neither.
+    """
+    if age := _AGE.fullmatch(text.strip()):
+        return now_us - int(age[1]) * _UNIT_S[age[2]] * SECOND
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise InvalidArgumentError(
+            f"{text!r} is no time: use ISO 8601 such as 2026-11-30T16:00:00Z, or an age such as 2h"
+        ) from error
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return (moment - _EPOCH) // timedelta(microseconds=1)

@@ -1,0 +1,621 @@
+"""Handoff packets: writing them, claiming exactly once, handing back, and what moved since.
+
+A packet pins exact versions of records. Whoever picks it up gets those versions and a list of the ones
+that have been replaced; the newer value is never slipped in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from handoff_memory.core import canonical, names, packet, times
+from handoff_memory.core.author import Author
+from handoff_memory.core.errors import (
+    AlreadyClaimedError,
+    ClaimLostError,
+    EmptyHandoffError,
+    InvalidArgumentError,
+    NotFoundError,
+    PacketClosedError,
+    PinNotFoundError,
+    TooLargeError,
+)
+from handoff_memory.core.packet import Action, Claim, Priority, Status
+from handoff_memory.rules import redact
+from handoff_memory.services import memory, reading, writing
+from handoff_memory.services.limits import Limits
+from handoff_memory.services.writing import Reply
+from handoff_memory.store import packets, sessions
+from handoff_memory.store.engine import Row, Tx
+
+IsDead = Callable[[Row], bool]
+
+DETAILS: Final = (
+    "severity",
+    "objective",
+    "last_request",
+    "evidence",
+    "if_then",
+    "dead_ends",
+    "decisions",
+    "workspace",
+    "results",
+)
+_SEVERITIES: Final = ("stable", "watch", "blocked")
+_GRADES: Final = ("observed", "declared", "inferred")
+_ID_BYTES: Final = 4
+_MAX_READ_BACK: Final = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class PacketDraft:
+    """A packet that is ready to be written."""
+
+    content: dict[str, Any]
+    body: bytes
+    pins: tuple[names.Name, ...]
+    recipient: str | None
+    priority: Priority
+    expires_in_s: int | None
+    in_reply_to: str | None
+    status: Status | None
+    token: int | None
+    warnings: tuple[str, ...]
+    redacted: tuple[str, ...]
+    digest: bytes
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+def draft_packet(
+    limits: Limits,
+    *,
+    summary: str,
+    done: Sequence[str] = (),
+    next_steps: Sequence[str] = (),
+    open_questions: Sequence[str] = (),
+    pins: Sequence[str] = (),
+    to: str | None = None,
+    details: dict[str, Any] | None = None,
+    priority: Priority = "normal",
+    expires_in: int | None = None,
+    in_reply_to: str | None = None,
+    status: Status | None = None,
+    token: int | None = None,
+    workspace: dict[str, Any] | None = None,
+) -> PacketDraft:
+    """Check and redact what is to be handed over.
+
+    The sender's checkout, where there is one, goes into the details unless they name another.
+
+    Raises:
+        InputError: What is wrong with an argument; nothing was written.
+    """
+    if status and not in_reply_to:
+        raise InvalidArgumentError("status goes with in_reply_to: it hands a packet back")
+    if not status and not done and not next_steps:
+        raise EmptyHandoffError("a packet needs done or next")
+    if not summary.strip() or "\n" in summary.strip():
+        raise InvalidArgumentError("summary is one line that says what this is about")
+    content = {
+        "summary": summary.strip(),
+        "done": list(done),
+        "next": list(next_steps),
+        "open": list(open_questions),
+        "details": _details(
+            {**({"workspace": workspace} if workspace else {}), **(details or {})}, len(done)
+        ),
+    }
+    clean = redact.redact_value(content, limits.allowed)
+    body = canonical.encode(clean.value)
+    warnings = _size_warnings(clean.value, len(body.decode()))
+    if expires_in is not None and not 0 < expires_in < 10**10:
+        raise InvalidArgumentError("expires_in is a number of seconds from 1 on")
+    recipient = None if to is None else names.agent_id(to)
+    memory.refuse_secret(limits, "agent id", recipient or "")
+    wanted = tuple(dict.fromkeys(names.parse_name(pin) for pin in pins))
+    if len(wanted) > packet.MAX_PINS:
+        raise TooLargeError(f"at most {packet.MAX_PINS} pins, these are {len(wanted)}")
+    for pin in wanted:
+        memory.refuse_secret(limits, "pin", str(pin))
+    arguments = {
+        "body": body.decode(),
+        "pins": [str(pin) for pin in wanted],
+        "to": recipient,
+        "priority": priority,
+        "expires_in": expires_in,
+        "in_reply_to": in_reply_to,
+        "status": status,
+    }
+    return PacketDraft(
+        content=dict(clean.value),
+        body=body,
+        pins=wanted,
+        recipient=recipient,
+        priority=priority,
+        expires_in_s=expires_in,
+        in_reply_to=in_reply_to,
+        status=status,
+        token=token,
+        warnings=warnings,
+        redacted=clean.kinds,
+        digest=writing.digest_of("handoff_create", arguments),
+    )
+
+
+def create(tx: Tx, who: Author, draft: PacketDraft, *, op: str | None = None) -> Reply:
+    """Write a packet, or hand one back where the draft has a status.
+
+    Raises:
+        PinNotFoundError: A pin names no record.
+        NotFoundError: in_reply_to names no packet.
+        ClaimLostError: The caller does not hold the packet it hands back.
+        PacketClosedError: That packet is closed.
+        RequestMismatchError: The request_id was used with other arguments.
+    """
+    return writing.once(tx, who, op, draft.digest, lambda: _create(tx, who, draft, op))
+
+
+def _create(tx: Tx, who: Author, draft: PacketDraft, op: str | None) -> Reply:
+    parent = _get(tx, who.project, draft.in_reply_to) if draft.in_reply_to else None
+    recipient = draft.recipient
+    if parent and draft.status:
+        _may_end(tx, who, parent, draft.status, draft.token)
+        recipient = _told(tx, who, parent, draft.status)
+    pins = [_pinned(tx, who, name) for name in draft.pins]
+    packet_id = _new_id(tx)
+    fields = {
+        "project": parent["project"] if parent else who.project,
+        "packet": packet_id,
+        "recipient": recipient,
+        "status": draft.status,
+        "priority": packet.PRIORITIES.index(draft.priority),
+        "expires_at": None
+        if draft.expires_in_s is None
+        else tx.now + draft.expires_in_s * times.SECOND,
+        "in_reply_to": draft.in_reply_to,
+        "thread": parent["thread"] if parent else packet_id,
+        "pins": canonical.encode(pins).decode(),
+    }
+    prev = bytes(parent["entry_hash"]) if parent else None
+    new = writing.append(tx, who, "packet", fields, body=draft.body, prev=prev, op=op)
+    first = packet.first_state(status=draft.status, author=who.agent, recipient=recipient)
+    packets.add_state(tx, new.seq, fields, first.state)
+    if parent and draft.status:
+        _claim(tx, who, parent, draft.status, op=op)
+    reply: Reply = {
+        "packet_id": packet_id,
+        "to": recipient,
+        "pins": [_short(pin) for pin in pins],
+        "thread": fields["thread"],
+        "hash": new.entry_hash.hex(),
+    }
+    if draft.status:
+        reply["closed"] = {"packet_id": draft.in_reply_to, "status": draft.status}
+    if draft.warnings:
+        reply["warnings"] = list(draft.warnings)
+    if draft.redacted:
+        reply["redacted"] = list(draft.redacted)
+    return reply
+
+
+def _may_end(tx: Tx, who: Author, parent: Row, status: Status, token: int | None) -> None:
+    state = writing.state_of(parent)
+    now = packet.effective(state, parent["expires_at"], tx.now)
+    packet_id = parent["packet"]
+    if now in {"done", "returned", "withdrawn"}:
+        raise PacketClosedError(f"packet {packet_id} is {now}", state=now)
+    if status == "withdrawn":
+        if parent["agent"] != who.agent:
+            raise ClaimLostError(
+                f"only {parent['agent']}, who wrote {packet_id}, can withdraw it",
+                way_out="Hand it back with status returned or released instead.",
+            )
+        return
+    holder = state.holder if now == "claimed" else None
+    mine = holder == who.agent and (
+        state.token == token if token is not None else state.holder_session == who.session
+    )
+    if not mine:
+        said = (
+            f"{packet_id} is held by {holder}"
+            if holder
+            else f"{packet_id} is {now}: no claim of yours"
+        )
+        raise ClaimLostError(said, state=now, holder=holder)
+
+
+def _told(tx: Tx, who: Author, parent: Row, status: Status) -> str:
+    # A reply goes to the sender; a withdrawal to whoever is at work on the packet, if anybody.
+    state = writing.state_of(parent)
+    if status == "withdrawn" and packet.is_held(state, tx.now) and state.holder:
+        return state.holder
+    return str(parent["agent"])
+
+
+def _pinned(tx: Tx, who: Author, name: names.Name) -> dict[str, Any]:
+    try:
+        row = reading.get(tx, who.project, name)
+    except NotFoundError as error:
+        raise PinNotFoundError(f"pin: {error.message}", **error.facts) from error
+    return {
+        "scope": name.scope,
+        "key": name.key,
+        "version": row["version"],
+        "hash": bytes(row["entry_hash"]).hex(),
+    }
+
+
+def _new_id(tx: Tx) -> str:
+    size = _ID_BYTES
+    while packets.exists(tx, found := f"h_{tx.random(size).hex()}"):
+        size += 1
+    return found
+
+
+# --- picking up --------------------------------------------------------------------------------
+
+
+def pickup(
+    tx: Tx,
+    who: Author,
+    limits: Limits,
+    *,
+    packet_id: str | None = None,
+    read_back: str | None = None,
+    token: int | None = None,
+    is_dead: IsDead = lambda session: False,
+    here: dict[str, Any] | None = None,
+) -> Reply:
+    """Claim what waits, exactly once; asking again gives the holder its own packet back.
+
+    Args:
+        tx: A write transaction.
+        who: Who asks.
+        limits: Sizes, and how long a claim holds.
+        packet_id: A certain packet, else the oldest of the highest priority.
+        read_back: What the receiver understood; the sender sees it.
+        token: The token of the claim that `read_back` is about.
+        is_dead: Whether the session in that row is known to be gone.
+        here: The receiver's checkout.
+
+    Raises:
+        NotFoundError: No such packet.
+        AlreadyClaimedError: Another session holds it, or it is for somebody else.
+        ClaimLostError: The token is not of a claim in force.
+        PacketClosedError: It is closed.
+    """
+    row = _choose(tx, who, packet_id, is_dead)
+    if row is None:
+        return {"packet": None, "note": "nothing waits for you"}
+    state = writing.state_of(row)
+    if token is not None and (state.token != token or not packet.is_held(state, tx.now)):
+        raise ClaimLostError(f"token {token} is of no claim in force on {row['packet']}")
+    if row["status"]:
+        action: Action = "read"
+    elif packet.is_held(state, tx.now):
+        own = state.holder_session == who.session
+        action = "resumed" if not own else "read_back" if read_back else "renewed"
+    else:
+        action = "claimed"
+    note = _read_back(limits, read_back)
+    _claim(tx, who, row, action, lease_us=limits.lease_s * times.SECOND, body=note)
+    fresh = _get(tx, row["project"], row["packet"])
+    reply = view(tx, limits, fresh, here)
+    held = writing.state_of(fresh)
+    if action != "read":
+        reply |= {"token": held.token, "lease_until": times.iso(packet.lease_until(held))}
+    if action in {"resumed", "renewed", "read_back"}:
+        reply["resumed"] = True
+    if action == "claimed" and state.holder:
+        reply["held_before"] = {
+            "by": state.holder,
+            "until": times.iso(packet.lease_until(state)),
+        }
+    return reply
+
+
+def peek(
+    tx: Tx,
+    who: Author,
+    limits: Limits,
+    *,
+    packet_id: str | None = None,
+    is_dead: IsDead = lambda session: False,
+    here: dict[str, Any] | None = None,
+) -> Reply:
+    """What a pickup would give, without taking it; a named packet in any state. Never writes.
+
+    Raises:
+        NotFoundError: No such packet.
+    """
+    row = _get(tx, who.project, packet_id) if packet_id else _choose(tx, who, None, is_dead)
+    if row is None:
+        return {"packet": None, "note": "nothing waits for you"}
+    return view(tx, limits, row, here)
+
+
+def waiting(tx: Tx, who: Author) -> int:
+    """How many packets wait for this agent."""
+    rows = packets.open_states(tx, who.project, who.agent)
+    return sum(_waits(tx, who, row, row["author_session"]) for row in rows)
+
+
+def view(tx: Tx, limits: Limits, row: Row, here: dict[str, Any] | None = None) -> Reply:
+    """A packet whole, its records at their pinned versions, and what moved since."""
+    content = canonical.decode(row["body"]) if row["body"] else {"erased": True}
+    pins = canonical.decode(row["pins"])
+    shown: list[Reply] = []
+    stale: list[Reply] = []
+    room = limits.reply_bytes
+    for pin in pins:
+        found = reading.find(tx, row["project"], _name(pin))
+        if found is None:
+            shown.append({"name": _short(pin), "error": "not_found"})
+            continue
+        item = reading.with_value(tx, found, max(room, 600))
+        room -= len(canonical.encode(item))
+        shown.append(item)
+        if found["version"] != found["current_version"]:
+            stale.append(_stale(tx, row["project"], pin, found))
+    reply: Reply = {
+        "packet": {**_envelope(tx, row), **content},
+        "records": shown,
+        "stale": stale,
+        "pins_moved": f"{len(stale)} of {len(pins)} pins moved",
+    }
+    there = (content.get("details") or {}).get("workspace")
+    if moved := _elsewhere(there, here):
+        reply["workspace"] = moved
+    if warnings := _doubts(content):
+        reply["warnings"] = warnings
+    if notes := _read_backs(tx, row["packet"]):
+        reply["read_back"] = notes
+    return reply
+
+
+def thread(tx: Tx, who: Author, packet_id: str) -> Reply:
+    """Every packet of a thread with what happened to it, oldest first.
+
+    Raises:
+        NotFoundError: No such packet.
+    """
+    thread_id = _get(tx, who.project, packet_id)["thread"]
+    found = []
+    for row in packets.thread(tx, thread_id):
+        content = canonical.decode(row["body"]) if row["body"] else {"erased": True}
+        events = [
+            {"action": claim["action"], "agent": claim["agent"], "at": times.iso(claim["at"])}
+            for claim in packets.claims(tx, row["packet"])
+        ]
+        found.append({**_envelope(tx, row), **content, "events": events})
+    return {"thread": thread_id, "packets": found}
+
+
+def overview(tx: Tx, project: str, limit: int) -> list[Reply]:
+    """The newest packets of a project, one line each."""
+    rows = packets.recent(tx, project, limit)
+    return [
+        {
+            **_envelope(tx, row),
+            "summary": canonical.decode(row["body"])["summary"] if row["body"] else "[erased]",
+        }
+        for row in rows
+    ]
+
+
+def _choose(tx: Tx, who: Author, packet_id: str | None, is_dead: IsDead) -> Row | None:
+    if packet_id:
+        row = _get(tx, who.project, packet_id)
+        _may_take(tx, who, row, is_dead)
+        return row
+    rows = packets.open_for(tx, who.project, who.agent)
+    held = [row for row in rows if _held_by_me(tx, who, row, is_dead)]
+    waits = (row for row in rows if _waits(tx, who, row, row["session"]))
+    return held[0] if held else next(waits, None)
+
+
+def _may_take(tx: Tx, who: Author, row: Row, is_dead: IsDead) -> None:
+    state = writing.state_of(row)
+    now = packet.effective(state, row["expires_at"], tx.now)
+    packet_id = row["packet"]
+    if now not in {"waiting", "claimed"}:
+        raise PacketClosedError(
+            f"packet {packet_id} is {now}", state=now, way_out="Use peek: true to read it."
+        )
+    if row["recipient"] not in {None, who.agent}:
+        raise AlreadyClaimedError(
+            f"packet {packet_id} is for {row['recipient']}",
+            holder=row["recipient"],
+            way_out="Use peek: true to read it, or take a packet that waits for you.",
+        )
+    if now == "claimed" and not _held_by_me(tx, who, row, is_dead):
+        until = times.iso(packet.lease_until(state))
+        raise AlreadyClaimedError(
+            f"packet {packet_id} is held by {state.holder} until {until}",
+            holder=state.holder,
+            lease_until=until,
+        )
+
+
+def _held_by_me(tx: Tx, who: Author, row: Row, is_dead: IsDead) -> bool:
+    state = writing.state_of(row)
+    if state.holder != who.agent or not packet.is_held(state, tx.now):
+        return False
+    if state.holder_session == who.session:
+        return True
+    session = sessions.find(tx, state.holder_session or "")
+    return session is not None and is_dead(session)
+
+
+def _waits(tx: Tx, who: Author, row: Row, author_session: str) -> bool:
+    own = row["recipient"] is None and author_session == who.session
+    now = packet.effective(writing.state_of(row), row["expires_at"], tx.now)
+    return now == "waiting" and not own
+
+
+def _claim(
+    tx: Tx,
+    who: Author,
+    row: Row,
+    action: Action,
+    *,
+    lease_us: int | None = None,
+    body: bytes | None = None,
+    op: str | None = None,
+) -> None:
+    opens = action in {"claimed", "resumed"}
+    fields = {
+        "packet": row["packet"],
+        "action": action,
+        "lease_us": lease_us if opens else None,
+    }
+    new = writing.append(tx, who, "claim", fields, body=body, op=op)
+    state = writing.state_of(_get(tx, row["project"], row["packet"]))
+    claim = Claim(action, new.seq, lease_us, who.agent, who.session, tx.now)
+    writing.store_state(tx, row["packet"], packet.applied(state, claim))
+
+
+# --- parts -------------------------------------------------------------------------------------
+
+
+def _get(tx: Tx, project: str, packet_id: str) -> Row:
+    row = packets.by_id(tx, packet_id)
+    if row is None or row["project"] != project:
+        raise NotFoundError(
+            f"no packet {packet_id}",
+            way_out="Call handoff_pickup without packet_id for what waits.",
+            nearest=[],
+        )
+    return row
+
+
+def _name(pin: dict[str, Any]) -> names.Name:
+    return names.Name(pin["scope"], pin["key"], pin["version"])
+
+
+def _short(pin: dict[str, Any]) -> str:
+    return str(_name(pin))
+
+
+def _stale(tx: Tx, project: str, pin: dict[str, Any], found: Row) -> Reply:
+    current = reading.get(tx, project, names.Name(pin["scope"], pin["key"]))
+    return {
+        "name": f"{pin['scope']}/{pin['key']}",
+        "pinned": found["version"],
+        "current": current["version"],
+        "by": current["agent"],
+        "at": times.iso(current["at"]),
+        "source": current["source"],
+    }
+
+
+def _envelope(tx: Tx, row: Row) -> Reply:
+    state = writing.state_of(row)
+    now = packet.effective(state, row["expires_at"], tx.now)
+    found: Reply = {
+        "packet_id": row["packet"],
+        "from": row["agent"],
+        "to": row["recipient"],
+        "at": times.iso(row["at"]),
+        "state": now,
+        "priority": packet.PRIORITIES[row["priority"]],
+        "thread": row["thread"],
+        "deliveries": state.deliveries,
+        "hash": bytes(row["entry_hash"]).hex(),
+    }
+    if row["in_reply_to"]:
+        found["in_reply_to"] = row["in_reply_to"]
+    if row["status"]:
+        found["status"] = row["status"]
+    if row["expires_at"] is not None:
+        found["expires_at"] = times.iso(row["expires_at"])
+    if now == "claimed":
+        found |= {"holder": state.holder, "lease_until": times.iso(packet.lease_until(state))}
+    return found
+
+
+def _details(details: dict[str, Any], done: int) -> dict[str, Any]:
+    if unknown := sorted(set(details) - set(DETAILS)):
+        raise InvalidArgumentError(
+            f"details has no field {unknown[0]!r}; it takes {', '.join(DETAILS)}"
+        )
+    if details.get("severity", "stable") not in _SEVERITIES:
+        raise InvalidArgumentError(f"details.severity is one of {', '.join(_SEVERITIES)}")
+    evidence = details.get("evidence")
+    if evidence is None:
+        return details
+    if not isinstance(evidence, list) or len(evidence) > done:
+        raise InvalidArgumentError("details.evidence is a list with an item for each done item")
+    for item in evidence:
+        grade = item.get("grade") if isinstance(item, dict) else None
+        if grade is not None and grade not in _GRADES:
+            raise InvalidArgumentError(f"an evidence grade is one of {', '.join(_GRADES)}")
+    return details
+
+
+def _doubts(content: dict[str, Any]) -> list[str]:
+    done = content.get("done") or []
+    evidence = (content.get("details") or {}).get("evidence") or []
+    proven = sum(
+        1 for item in evidence if isinstance(item, dict) and item.get("grade") == "observed"
+    )
+    if not done or proven >= len(done):
+        return []
+    return [
+        f"{len(done) - proven} of {len(done)} done items are declared, not observed: check first"
+    ]
+
+
+def _elsewhere(there: Any, here: dict[str, Any] | None) -> Reply | None:
+    """Where the sender's checkout and the receiver's differ, or None."""
+    if not isinstance(there, dict) or here is None:
+        return None
+    differ = [
+        field for field in ("branch", "commit", "dirty") if there.get(field) != here.get(field)
+    ]
+    if not differ:
+        return None
+    return {"yours": here, "note": f"your checkout stands elsewhere: {', '.join(differ)} differ"}
+
+
+def _read_back(limits: Limits, given: str | None) -> bytes | None:
+    if given is None:
+        return None
+    if len(given) > _MAX_READ_BACK:
+        raise TooLargeError(
+            f"read_back has {len(given)} characters, the limit is {_MAX_READ_BACK}",
+            way_out="Restate objective and first action in a few sentences.",
+        )
+    canonical.encode(given)
+    return canonical.encode(redact.redact_text(given, limits.allowed).value)
+
+
+def _read_backs(tx: Tx, packet_id: str) -> list[Reply]:
+    return [
+        {
+            "by": claim["agent"],
+            "at": times.iso(claim["at"]),
+            "text": canonical.decode(claim["body"]),
+        }
+        for claim in packets.claims(tx, packet_id)
+        if claim["body"]
+    ]
+
+
+def _size_warnings(content: Any, size: int) -> tuple[str, ...]:
+    if size <= packet.WARN_CHARS:
+        return ()
+    fields = sorted(content, key=lambda field: -len(canonical.encode(content[field])))
+    largest = ", ".join(fields[:2])
+    if size > packet.MAX_CHARS:
+        raise TooLargeError(
+            f"the packet has {size} characters, the limit is {packet.MAX_CHARS}; largest: {largest}",
+            way_out="Put long text into a record with memory_write and pin it.",
+            size_chars=size,
+            limit_chars=packet.MAX_CHARS,
+        )
+    return (f"the packet has {size} characters ({largest}): pin records instead of long text",)

@@ -1,0 +1,31 @@
+"""What a caller may send and get: sizes, defaults and texts that are never redacted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+MAX_PAGE: Final = 100
+MAX_NAMES: Final = 100
+MAX_TAGS: Final = 32
+MAX_SOURCE_CHARS: Final = 2000
+MAX_NOTE_CHARS: Final = 2000
+MAX_QUERY_CHARS: Final = 2000
+MAX_REQUEST_ID: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one installation.
+
+    Attributes:
+        value_bytes: Largest value, in canonical bytes.
+        reply_bytes: Ceiling of what a reply's records and previews take together.
+        lease_s: How long a claim holds without a sign of life.
+        allowed: Strings that look like secrets and are none.
+    """
+
+    value_bytes: int = 1 << 20
+    reply_bytes: int = 16 << 10
+    lease_s: int = 3600
+    allowed: frozenset[str] = frozenset()

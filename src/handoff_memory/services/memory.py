@@ -1,0 +1,370 @@
+"""Records: appending versions, and outcomes that move confidence.
+
+A draft is made before the transaction: it is checked, redacted and encoded there, so that a large
+value keeps nobody waiting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from handoff_memory.core import canonical, confidence, names, times
+from handoff_memory.core.author import Author
+from handoff_memory.core.confidence import Outcome
+from handoff_memory.core.errors import (
+    InvalidArgumentError,
+    SecretRefusedError,
+    TooLargeError,
+    VersionConflictError,
+)
+from handoff_memory.core.names import Name
+from handoff_memory.rules import redact, text
+from handoff_memory.services import reading, writing
+from handoff_memory.services.limits import (
+    MAX_NOTE_CHARS,
+    MAX_SOURCE_CHARS,
+    MAX_TAGS,
+    Limits,
+)
+from handoff_memory.services.writing import Reply
+from handoff_memory.store import records, search
+from handoff_memory.store.engine import Row, Tx
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDraft:
+    """A version that is ready to be appended."""
+
+    name: Name
+    body: bytes
+    confidence: int
+    tags: bytes
+    source: str | None
+    expires_in_s: int | None
+    text: search.Text
+    redacted: tuple[str, ...]
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeDraft:
+    """An outcome that is ready to be recorded."""
+
+    name: Name
+    outcome: Outcome
+    note: str | None
+    packet: str | None
+    redacted: tuple[str, ...]
+    digest: bytes
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+def draft_record(
+    limits: Limits,
+    *,
+    scope: str,
+    key: str,
+    value: Any,
+    confidence_share: float | None = None,
+    tags: Sequence[str] = (),
+    source: str | None = None,
+    expires_in: int | None = None,
+    condition: Any = None,
+) -> RecordDraft:
+    """Check, redact and encode what is to be written.
+
+    Args:
+        limits: Sizes and false alarms.
+        scope: Scope of the record.
+        key: Key of the record.
+        value: Any JSON.
+        confidence_share: 0..1, the default where None.
+        tags: Short labels.
+        source: Where this comes from.
+        expires_in: Seconds until plain reads and searches leave the version out.
+        condition: What else makes two requests differ (expected_version, if_changed).
+
+    Raises:
+        InputError: What is wrong with an argument; nothing was written.
+    """
+    name = names.writable(plain_name(limits, scope, key))
+    clean = redact.redact_value(value, limits.allowed)
+    body = canonical.encode(clean.value)
+    if len(body) > limits.value_bytes:
+        raise TooLargeError(
+            f"the value takes {len(body)} bytes, the limit is {limits.value_bytes}",
+            size_bytes=len(body),
+            limit_bytes=limits.value_bytes,
+        )
+    checked_tags = _tags(limits, tags)
+    clean_source = _free_text(limits, "source", source, MAX_SOURCE_CHARS)
+    if confidence_share is None:
+        share = confidence.DEFAULT
+    elif 0 <= confidence_share <= 1:
+        share = confidence.from_fraction(confidence_share)
+    else:
+        raise InvalidArgumentError("confidence is a number from 0 to 1")
+    if expires_in is not None and not 0 < expires_in < 10**10:
+        raise InvalidArgumentError("expires_in is a number of seconds from 1 on")
+    return RecordDraft(
+        name=name,
+        body=body,
+        confidence=share,
+        tags=checked_tags,
+        source=clean_source.value,
+        expires_in_s=expires_in,
+        text=_text(name, checked_tags, clean_source.value, clean.value),
+        redacted=_kinds(clean.kinds, clean_source.kinds),
+        digest=writing.digest_of(
+            "memory_write",
+            {
+                "name": str(name),
+                "body": body.decode(),
+                "tags": checked_tags.decode(),
+                "source": clean_source.value,
+                "confidence": share,
+                "expires_in": expires_in,
+                "condition": condition,
+            },
+        ),
+    )
+
+
+def write(
+    tx: Tx,
+    who: Author,
+    draft: RecordDraft,
+    *,
+    expected_version: int | None = None,
+    if_changed: bool = False,
+    op: str | None = None,
+) -> Reply:
+    """Append version N+1 of a record, or version 1.
+
+    Args:
+        tx: A write transaction.
+        who: The author.
+        draft: What to append.
+        expected_version: The version that must be current, 0 for none.
+        if_changed: Leave a current version with the very same value alone.
+        op: The caller's request_id.
+
+    Raises:
+        VersionConflictError: Another version is current.
+        RequestMismatchError: The request_id was used with other arguments.
+    """
+    return writing.once(
+        tx, who, op, draft.digest, lambda: _write(tx, who, draft, expected_version, if_changed, op)
+    )
+
+
+def _write(
+    tx: Tx,
+    who: Author,
+    draft: RecordDraft,
+    expected_version: int | None,
+    if_changed: bool,
+    op: str | None,
+) -> Reply:
+    name = draft.name
+    project = names.home(name.scope, who.project)
+    head = records.head(tx, project, name.scope, name.key)
+    version = head["version"] if head else 0
+    if expected_version is not None and expected_version != version:
+        raise _conflict(name, expected_version, head)
+    if head and if_changed and bytes(head["body"] or b"") == draft.body:
+        current = reading.get(tx, who.project, Name(name.scope, name.key))
+        return {
+            **_receipt(name.at(version), bytes(head["entry_hash"]), current["confidence"]),
+            "superseded": None,
+            "unchanged": True,
+        }
+    fields = {
+        "project": project,
+        "scope": name.scope,
+        "key": name.key,
+        "version": version + 1,
+        "confidence": draft.confidence,
+        "tags": draft.tags.decode(),
+        "source": draft.source,
+        "expires_at": _expiry(tx.now, draft.expires_in_s),
+    }
+    prev = bytes(head["entry_hash"]) if head else None
+    new = writing.append(tx, who, "record", fields, body=draft.body, prev=prev, op=op)
+    records.set_head(tx, project, name.scope, name.key, seq=new.seq, version=version + 1)
+    if head and head["body"] is not None:
+        search.supersede(tx, head["seq"], _text_of_row(name, head))
+    search.add(tx, new.seq, draft.text)
+    reply = {
+        **_receipt(name.at(version + 1), new.entry_hash, draft.confidence),
+        "superseded": version or None,
+    }
+    return _with_redacted(reply, draft.redacted)
+
+
+def draft_outcome(
+    limits: Limits,
+    *,
+    name: Name,
+    outcome: Outcome,
+    note: str | None = None,
+    packet: str | None = None,
+) -> OutcomeDraft:
+    """Check and redact what is to be reported.
+
+    Raises:
+        InputError: What is wrong with an argument; nothing was written.
+    """
+    names.writable(name)
+    clean = _free_text(limits, "note", note, MAX_NOTE_CHARS)
+    if packet is not None:
+        refuse_secret(limits, "packet_id", packet)
+    arguments = {"name": str(name), "outcome": outcome, "note": clean.value, "packet": packet}
+    digest = writing.digest_of("memory_outcome", arguments)
+    return OutcomeDraft(name, outcome, clean.value, packet, clean.kinds, digest)
+
+
+def report(tx: Tx, who: Author, draft: OutcomeDraft, *, op: str | None = None) -> Reply:
+    """Record what really happened with a version; moves that version's confidence.
+
+    Raises:
+        NotFoundError: No such record or version.
+        RequestMismatchError: The request_id was used with other arguments.
+    """
+    return writing.once(tx, who, op, draft.digest, lambda: _report(tx, who, draft, op))
+
+
+def _report(tx: Tx, who: Author, draft: OutcomeDraft, op: str | None) -> Reply:
+    row = reading.get(tx, who.project, draft.name)
+    before = int(row["confidence"])
+    after = confidence.moved(before, draft.outcome)
+    fields = {
+        "record": row["seq"],
+        "outcome": draft.outcome,
+        "before": before,
+        "after": after,
+        "packet": draft.packet,
+    }
+    body = None if draft.note is None else canonical.encode(draft.note)
+    writing.append(tx, who, "outcome", fields, body=body, op=op)
+    records.add_opinion(tx, row["seq"], draft.outcome, after)
+    now = reading.get(tx, who.project, draft.name.at(row["version"]))
+    reply = {
+        "scope": draft.name.scope,
+        "key": draft.name.key,
+        "version": row["version"],
+        "before": confidence.to_fraction(before),
+        "after": confidence.to_fraction(after),
+        "counts": reading.counts(now),
+        "current_version": row["current_version"],
+    }
+    if row["version"] != row["current_version"]:
+        reply["note"] = (
+            f"recorded on version {row['version']}; version {row['current_version']} is current "
+            "and was left alone"
+        )
+    return _with_redacted(reply, draft.redacted)
+
+
+# --- names and texts ---------------------------------------------------------------------------
+
+
+def plain_name(limits: Limits, scope: str, key: str, version: int | None = None) -> Name:
+    """A checked name that holds no secret.
+
+    Raises:
+        InvalidNameError: A naming rule is broken.
+        SecretRefusedError: The scope or key looks like a secret.
+    """
+    name = names.name(scope, key, version)
+    refuse_secret(limits, "scope", name.scope)
+    refuse_secret(limits, "key", name.key)
+    return name
+
+
+def refuse_secret(limits: Limits, what: str, given: str) -> None:
+    """Refuse a name that holds a secret; the message does not repeat it.
+
+    Raises:
+        SecretRefusedError: It looks like one.
+    """
+    if kinds := redact.secret_kinds(given, limits.allowed):
+        raise SecretRefusedError(f"the {what} looks like a secret ({', '.join(kinds)})")
+
+
+def _tags(limits: Limits, tags: Iterable[str]) -> bytes:
+    checked = [names.tag(tag) for tag in tags]
+    if len(checked) > MAX_TAGS:
+        raise InvalidArgumentError(f"at most {MAX_TAGS} tags, these are {len(checked)}")
+    for tag in checked:
+        refuse_secret(limits, "tag", tag)
+    return canonical.encode(list(dict.fromkeys(checked)))
+
+
+def _free_text(limits: Limits, what: str, given: str | None, limit: int) -> redact.Redacted[Any]:
+    if given is None:
+        return redact.Redacted(None, ())
+    canonical.encode(given)  # refuses half characters before anything else looks at them
+    if len(given) > limit:
+        raise TooLargeError(
+            f"{what} has {len(given)} characters, the limit is {limit}",
+            way_out="Put long text into the value of a record.",
+        )
+    return redact.redact_text(given, limits.allowed)
+
+
+def _text(name: Name, tags: bytes, source: str | None, value: Any) -> search.Text:
+    return search.Text(
+        name=text.indexed(str(name)),
+        tags=text.indexed(" ".join(canonical.decode(tags))),
+        source=text.indexed(source or ""),
+        text=text.indexed(text.of_value(value)),
+    )
+
+
+def _text_of_row(name: Name, row: Row) -> search.Text:
+    value = canonical.decode(row["body"])
+    return _text(name, row["tags"].encode(), row["source"], value)
+
+
+# --- parts of replies --------------------------------------------------------------------------
+
+
+def _receipt(name: Name, entry_hash: bytes, share: int) -> Reply:
+    return {
+        "scope": name.scope,
+        "key": name.key,
+        "version": name.version,
+        "hash": entry_hash.hex(),
+        "confidence": confidence.to_fraction(share),
+    }
+
+
+def _with_redacted(reply: Reply, kinds: tuple[str, ...]) -> Reply:
+    return {**reply, "redacted": list(kinds)} if kinds else reply
+
+
+def _kinds(*found: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted({kind for kinds in found for kind in kinds}))
+
+
+def _conflict(name: Name, expected: int, head: Row | None) -> VersionConflictError:
+    if head is None:
+        return VersionConflictError(
+            f"{name} does not exist, expected version {expected}", current_version=0
+        )
+    return VersionConflictError(
+        f"{name} is at version {head['version']}, not {expected}",
+        current_version=head["version"],
+        hash=bytes(head["entry_hash"]).hex(),
+        agent=head["agent"],
+        at=times.iso(head["at"]),
+    )
+
+
+def _expiry(now: int, expires_in_s: int | None) -> int | None:
+    return None if expires_in_s is None else now + expires_in_s * times.SECOND

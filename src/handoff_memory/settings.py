@@ -1,0 +1,108 @@
+"""Settings: the only reader of the environment, one frozen value for every surface."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from handoff_memory.core import names
+from handoff_memory.core.errors import InvalidArgumentError
+from handoff_memory.services.limits import Limits
+
+DATABASE_NAME: Final = "osiris.db"
+ALLOWED_NAME: Final = "not-secret.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the environment and the command line say.
+
+    Attributes:
+        home: Folder for the default database and reports (`OSIRIS_HOME`).
+        database: The file that agents share (`MEMORY_DB`), absolute.
+        folder: Where the client works.
+        agent: Canonical agent id (`AGENT_ID`), or None for the name that the client announces.
+        session: Session id that the host gave (`CLAUDE_CODE_SESSION_ID`), or None.
+        project: `MEMORY_PROJECT`, or None for the one that the folder belongs to.
+        durable: Whether a commit is synced before it is acknowledged (`MEMORY_DURABILITY`).
+        deadline_s: How long a write may wait for other processes (`MEMORY_DEADLINE_S`).
+        limits: Sizes (`MEMORY_MAX_VALUE_BYTES`, `MEMORY_REPLY_BYTES`), leases (`MEMORY_LEASE_S`),
+            and the lines of `$OSIRIS_HOME/not-secret.txt`, which are never redacted.
+    """
+
+    home: Path
+    database: Path
+    folder: Path
+    agent: str | None = None
+    session: str | None = None
+    project: str | None = None
+    durable: bool = True
+    deadline_s: float = 10.0
+    limits: Limits = Limits()
+
+    @property
+    def in_home_database(self) -> bool:
+        """Whether projects are kept apart: only in the home database are they."""
+        home = self.home / DATABASE_NAME
+        return self.database == home or self.database.resolve() == home.resolve()
+
+
+def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this process.
+
+    Args:
+        environ: Environment to read instead of the process's own.
+
+    Raises:
+        InvalidArgumentError: A variable has a value that it cannot have; the message names it.
+        InvalidNameError: `AGENT_ID` is no agent id.
+    """
+    env = os.environ if environ is None else environ
+    home = _path(env.get("OSIRIS_HOME") or "~/.osiris")
+    agent = env.get("AGENT_ID", "").strip()
+    return Settings(
+        home=home,
+        database=_path(env["MEMORY_DB"]) if env.get("MEMORY_DB") else home / DATABASE_NAME,
+        folder=_path(env.get("CLAUDE_PROJECT_DIR") or "."),
+        agent=names.agent_id(agent) if agent else None,
+        session=env.get("CLAUDE_CODE_SESSION_ID") or None,
+        project=env.get("MEMORY_PROJECT") or None,
+        durable=_choice(env, "MEMORY_DURABILITY", ("full", "relaxed")) == "full",
+        deadline_s=_number(env, "MEMORY_DEADLINE_S", 10, 1, 600),
+        limits=Limits(
+            value_bytes=_number(env, "MEMORY_MAX_VALUE_BYTES", 1 << 20, 1, 512 << 20),
+            reply_bytes=_number(env, "MEMORY_REPLY_BYTES", 16 << 10, 1024, 8 << 20),
+            lease_s=_number(env, "MEMORY_LEASE_S", 3600, 1, 30 * 86_400),
+            allowed=_allowed(home / ALLOWED_NAME),
+        ),
+    )
+
+
+def _path(text: str) -> Path:
+    # Not resolved: a symlink in the database's own place must be seen, not followed.
+    return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100
+
+
+def _choice(env: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:
+    given = env.get(name) or allowed[0]
+    if given not in allowed:
+        raise InvalidArgumentError(f"{name} is {' or '.join(allowed)}, not {given!r}")
+    return given
+
+
+def _number(env: Mapping[str, str], name: str, default: int, low: int, high: int) -> int:
+    given = env.get(name) or str(default)
+    if not given.isascii() or not given.isdigit() or not low <= int(given) <= high:
+        raise InvalidArgumentError(f"{name} is a number from {low} to {high}, not {given!r}")
+    return int(given)
+
+
+def _allowed(path: Path) -> frozenset[str]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except OSError:
+        return frozenset()
+    return frozenset(line.strip() for line in lines if line.strip() and not line.startswith("#"))

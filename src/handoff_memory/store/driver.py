@@ -1,0 +1,38 @@
+"""The one module that imports a SQLite driver.
+
+Two SQLite libraries that open the same file in one process drop each other's POSIX locks and lose
+acknowledged writes, so nothing else may import one. Every SQLite from 3.7.0 to 3.51.2 can corrupt a WAL
+database that several processes share; `pysqlite3` bundles a newer one (docs/adr/0002).
+"""
+
+from __future__ import annotations
+
+import sqlite3 as standard
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import sqlite3 as driver
+else:
+    try:
+        import pysqlite3.dbapi2 as driver
+    except ImportError:
+        driver = standard
+
+Connection = driver.Connection
+Row = driver.Row
+DriverError = driver.Error
+connect = driver.connect
+complete_statement = driver.complete_statement
+
+VERSION: Final[str] = driver.sqlite_version
+VERSION_INFO: Final = tuple(int(part) for part in VERSION.split("."))
+BUNDLED: Final[bool] = driver is not standard
+# STRICT tables came with 3.37.
+SUITABLE: Final[bool] = VERSION_INFO >= (3, 37)
+# The WAL-reset bug; while it is there, commit, checkpoint and close exclude each other (sqlite.py).
+WAL_RESET_BUG: Final[bool] = VERSION_INFO < (3, 51, 3)
+
+
+def result_code(error: DriverError) -> int:
+    """The extended SQLite result code of a driver error, 0 where it carries none."""
+    return int(getattr(error, "sqlite_errorcode", 0) or 0)

@@ -1,0 +1,39 @@
+"""The seam between services and a database: what an operation may do inside its transaction.
+
+An operation is a plain function that takes a `Tx` first. The engine opens the transaction, runs
+the operation whole, and commits; an operation opens none and awaits nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+Row = Mapping[str, Any]
+Operation = Callable[["Tx"], T]
+Clock = Callable[[], int]
+Entropy = Callable[[int], bytes]
+
+
+class Tx(Protocol):
+    """One transaction, as an operation sees it."""
+
+    @property
+    def now(self) -> int:
+        """The time of this operation, microseconds since 1970 UTC."""
+
+    def random(self, size_bytes: int) -> bytes:
+        """That many unpredictable bytes."""
+
+    def one(self, sql: str, **values: object) -> Row | None:
+        """The first row, or None."""
+
+    def all(self, sql: str, **values: object) -> list[Row]:
+        """Every row."""
+
+    def each(self, sql: str, **values: object) -> Iterator[Row]:
+        """Row after row, without holding them all."""
+
+    def run(self, sql: str, **values: object) -> int:
+        """Execute, and say how many rows were changed."""

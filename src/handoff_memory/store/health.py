@@ -1,0 +1,111 @@
+"""What SQLite itself says of the file: its integrity, its schema, its caches, its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from handoff_memory.store import driver, migrate
+from handoff_memory.store.engine import Row, Tx
+
+_PROBLEM_LIMIT: Final = 100
+_OBJECTS: Final = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
+
+_NEWEST: Final = """
+    SELECT r.project, r.scope, r.key, r.seq, r.version FROM records r
+    WHERE NOT EXISTS (SELECT 1 FROM records n WHERE n.project = r.project AND n.scope = r.scope
+        AND n.key = r.key AND n.version = r.version + 1)"""
+_HEADS: Final = "SELECT project, scope, key, seq, version FROM heads"
+_WRONG_HEADS: Final = f"""
+    SELECT * FROM ({_NEWEST} EXCEPT {_HEADS})
+    UNION SELECT * FROM ({_HEADS} EXCEPT {_NEWEST})"""  # noqa: S608 - constants of this module
+_OPINIONS: Final = "SELECT * FROM opinions ORDER BY seq"
+_INITIAL: Final = "SELECT scope, key, version, confidence FROM records WHERE seq = :seq"
+_NEXT_OF: Final = "SELECT scope, key, version - 1 AS version FROM records WHERE prev = :hash"
+_HEAD_OF: Final = "SELECT scope, key, version FROM heads WHERE seq = :seq"
+_PACKET_OF: Final = "SELECT packet FROM packet_states WHERE seq = :seq"
+
+_UNSEARCHABLE: Final = """
+    SELECT h.scope, h.key, h.version FROM heads h
+    WHERE h.seq NOT IN (SELECT id FROM current_text_docsize)
+    UNION ALL
+    SELECT r.scope, r.key, r.version FROM records r
+    JOIN heads h ON h.project = r.project AND h.scope = r.scope AND h.key = r.key
+    WHERE r.version < h.version AND r.body IS NOT NULL
+        AND r.seq NOT IN (SELECT id FROM past_text_docsize)"""
+
+_COUNTS: Final = """
+    SELECT (SELECT count(*) FROM heads WHERE scope >= :low AND scope < :high) AS records,
+        (SELECT count(*) FROM records WHERE scope >= :low AND scope < :high) AS versions,
+        (SELECT count(*) FROM outcomes) AS outcomes,
+        (SELECT count(*) FROM packets) AS packets"""
+_META: Final = "SELECT value FROM meta WHERE name = :name"
+
+
+def file_problems(tx: Tx) -> list[str]:
+    """What SQLite's integrity check says, including the full-text index; empty where all is well."""
+    found = [str(row[0]) for row in tx.all(f"PRAGMA integrity_check({_PROBLEM_LIMIT})")]
+    return [] if found == ["ok"] else found
+
+
+def schema_problems(tx: Tx) -> list[str]:
+    """Tables, indexes and triggers that are missing or not as they were made."""
+    present = {(row["type"], row["name"]): row["sql"] for row in tx.all(_OBJECTS)}
+    return [
+        f"{kind} {name} is {'missing' if (kind, name) not in present else 'altered'}"
+        for (kind, name), sql in _expected().items()
+        if present.get((kind, name)) != sql
+    ]
+
+
+def wrong_heads(tx: Tx) -> list[Row]:
+    """Names whose current version is not the newest one: what is, and what should be."""
+    return tx.all(_WRONG_HEADS)
+
+
+def unsearchable(tx: Tx) -> list[Row]:
+    """Versions that are missing from the full-text index."""
+    return tx.all(_UNSEARCHABLE)
+
+
+def opinions(tx: Tx) -> Iterator[Row]:
+    """The cached opinion of every version that has one."""
+    return tx.each(_OPINIONS)
+
+
+def initial(tx: Tx, seq: int) -> Row | None:
+    """Name and first confidence of a version."""
+    return tx.one(_INITIAL, seq=seq)
+
+
+def name_of_missing(tx: Tx, seq: int, entry_hash: bytes) -> Row | None:
+    """The name of a record whose row is gone, from what still points at it."""
+    return tx.one(_NEXT_OF, hash=entry_hash) or tx.one(_HEAD_OF, seq=seq)
+
+
+def packet_of_missing(tx: Tx, seq: int) -> str | None:
+    """The id of a packet whose row is gone."""
+    found = tx.one(_PACKET_OF, seq=seq)
+    return str(found["packet"]) if found else None
+
+
+def counts(tx: Tx, scope: str) -> dict[str, int]:
+    """How many rows there are; records and versions below a scope where one is given."""
+    low, high = (scope, scope + "0") if scope else ("", "\U0010ffff")
+    found = tx.one(_COUNTS, low=low, high=high)
+    return dict(found) if found else {}
+
+
+def meta(tx: Tx, name: str) -> str:
+    """A fact about this database that was fixed when it was made."""
+    found = tx.one(_META, name=name)
+    return str(found["value"]) if found else ""
+
+
+def _expected() -> dict[tuple[str, str], Any]:
+    conn = driver.connect(":memory:", isolation_level=None)
+    try:
+        migrate.apply(conn)
+        return {(kind, name): sql for kind, name, sql in conn.execute(_OBJECTS)}
+    finally:
+        conn.close()

@@ -1,0 +1,161 @@
+"""The journal: the only place that appends, numbering and chaining every hashed row.
+
+A row and its journal line are inserted together; nothing else inserts into these tables. The entry
+that is hashed is rebuilt from the row's columns on verification, so each fact stands in the file once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from handoff_memory.core import entry
+from handoff_memory.store.engine import Row, Tx
+
+_HEAD: Final = "SELECT seq, chain FROM journal ORDER BY seq DESC LIMIT 1"
+_APPEND: Final = """
+    INSERT INTO journal (seq, kind, v, entry_hash, chain)
+    VALUES (:seq, :kind, :v, :entry_hash, :chain)"""
+
+_INSERT: Final[Mapping[str, str]] = {
+    "record": """
+    INSERT INTO records (seq, project, scope, key, version, confidence, tags, source, expires_at,
+        agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :project, :scope, :key, :version, :confidence, :tags, :source, :expires_at,
+        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+    "outcome": """
+    INSERT INTO outcomes (seq, record, outcome, before, after, packet,
+        agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :record, :outcome, :before, :after, :packet,
+        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+    "packet": """
+    INSERT INTO packets (seq, project, packet, recipient, status, priority, expires_at,
+        in_reply_to, thread, pins, agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :project, :packet, :recipient, :status, :priority, :expires_at,
+        :in_reply_to, :thread, :pins, :agent, :session, :authn, :at, :op, :prev, :body_commit,
+        :salt, :body)""",
+    "claim": """
+    INSERT INTO claims (seq, packet, action, lease_us,
+        agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :packet, :action, :lease_us,
+        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+}
+
+_LINES: Final = """
+    SELECT seq, kind, v, entry_hash, chain FROM journal WHERE seq > :after ORDER BY seq"""
+_ROWS: Final[Mapping[str, str]] = {
+    "record": """
+    SELECT r.*, b.entry_hash AS before_hash FROM records r
+    LEFT JOIN records p ON p.project = r.project AND p.scope = r.scope AND p.key = r.key
+        AND p.version = r.version - 1
+    LEFT JOIN journal b ON b.seq = p.seq
+    WHERE r.seq > :after ORDER BY r.seq""",
+    "outcome": "SELECT * FROM outcomes WHERE seq > :after ORDER BY seq",
+    "packet": "SELECT * FROM packets WHERE seq > :after ORDER BY seq",
+    "claim": "SELECT * FROM claims WHERE seq > :after ORDER BY seq",
+}
+_HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
+
+# One line of `log` for any kind, newest first or oldest first.
+_LOG: Final = """
+    SELECT j.seq, j.kind, j.entry_hash,
+        COALESCE(r.agent, o.agent, p.agent, c.agent) AS agent,
+        COALESCE(r.session, o.session, p.session, c.session) AS session,
+        COALESCE(r.at, o.at, p.at, c.at) AS at,
+        CASE j.kind
+            WHEN 'record' THEN r.scope || '/' || r.key || '@' || r.version
+            WHEN 'outcome' THEN t.scope || '/' || t.key || '@' || t.version
+            WHEN 'packet' THEN p.packet
+            WHEN 'claim' THEN c.packet END AS subject,
+        CASE j.kind
+            WHEN 'record' THEN 'written'
+            WHEN 'outcome' THEN o.outcome
+            WHEN 'packet' THEN COALESCE(p.status, 'created')
+            WHEN 'claim' THEN c.action END AS action
+    FROM journal j
+    LEFT JOIN records r ON j.kind = 'record' AND r.seq = j.seq
+    LEFT JOIN outcomes o ON j.kind = 'outcome' AND o.seq = j.seq
+    LEFT JOIN records t ON t.seq = o.record
+    LEFT JOIN packets p ON j.kind = 'packet' AND p.seq = j.seq
+    LEFT JOIN claims c ON j.kind = 'claim' AND c.seq = j.seq"""
+_LOG_AFTER: Final = _LOG + " WHERE j.seq > :after ORDER BY j.seq LIMIT :limit"
+_LOG_NEWEST: Final = _LOG + " ORDER BY j.seq DESC LIMIT :limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The end of the journal."""
+
+    seq: int
+    chain: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What an append gave a row."""
+
+    seq: int
+    entry_hash: bytes
+
+
+def head(tx: Tx) -> Head:
+    """The end of the journal as this transaction sees it."""
+    found = tx.one(_HEAD)
+    return Head(found["seq"], found["chain"]) if found else Head(0, entry.GENESIS)
+
+
+def append(tx: Tx, kind: str, row: dict[str, Any], body: bytes | None, *, v: int = 1) -> Appended:
+    """Insert a row together with its journal line.
+
+    Args:
+        tx: A write transaction.
+        kind: `record`, `outcome`, `packet` or `claim`.
+        row: Every field of (kind, v), and `prev`.
+        body: What the salted commitment covers, or None.
+        v: Version of the kind's field list.
+    """
+    last = head(tx)
+    salt = None if body is None else tx.random(entry.SALT_BYTES)
+    sealed = {
+        **row,
+        "seq": last.seq + 1,
+        "salt": salt,
+        "body": body,
+        "body_commit": None if salt is None or body is None else entry.commit_body(salt, body),
+    }
+    data = entry.entry_bytes(kind, v, sealed)
+    entry_hash = entry.entry_hash(data)
+    tx.run(_INSERT[kind], **sealed)
+    tx.run(
+        _APPEND,
+        seq=last.seq + 1,
+        kind=kind,
+        v=v,
+        entry_hash=entry_hash,
+        chain=entry.next_chain(last.chain, data),
+    )
+    return Appended(last.seq + 1, entry_hash)
+
+
+def hash_of(tx: Tx, seq: int) -> bytes:
+    """The hash of the row with that seq."""
+    found = tx.one(_HASH_OF, seq=seq)
+    return bytes(found["entry_hash"]) if found else b""
+
+
+def lines(tx: Tx, after: int = 0) -> Iterator[Row]:
+    """The lines of the journal in order."""
+    return tx.each(_LINES, after=after)
+
+
+def rows(tx: Tx, kind: str, after: int = 0) -> Iterator[Row]:
+    """The rows of a kind in the order of their seq."""
+    return tx.each(_ROWS[kind], after=after)
+
+
+def log(tx: Tx, *, after: int | None, limit: int) -> list[Row]:
+    """One line for each write of any kind, oldest first: after a seq, or the newest."""
+    if after is not None:
+        return tx.all(_LOG_AFTER, after=after, limit=limit)
+    return tx.all(_LOG_NEWEST, limit=limit)[::-1]

@@ -1,0 +1,84 @@
+"""Schema versions: numbered steps, each applied and recorded in one transaction.
+
+`PRAGMA user_version` holds the newest step, numbered major·1000 + step. Within a major every step is
+additive, so that an older program of the same major goes on working with a newer file.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from handoff_memory.core.errors import (
+    ForeignDatabaseError,
+    NewerDatabaseError,
+    UnsuitableSqliteError,
+)
+from handoff_memory.store import driver
+
+APPLICATION_ID: Final = 0x484D656D  # "HMem": this file is ours
+MAJOR: Final = 1
+
+
+@cache
+def steps() -> tuple[tuple[int, str], ...]:
+    """(number, SQL) of every step that this program knows, in order."""
+    folder = files("handoff_memory.store") / "schema" / "sqlite"
+    found = (
+        (int(file.name[:4]), file.read_text("utf-8"))
+        for file in folder.iterdir()
+        if file.name.endswith(".sql")
+    )
+    return tuple(sorted(found))
+
+
+def newest() -> int:
+    """The number of the newest step that this program knows."""
+    return steps()[-1][0]
+
+
+def inspect(conn: driver.Connection) -> int:
+    """The file's schema number, 0 for an empty file; reads only.
+
+    Raises:
+        NewerDatabaseError: A newer major made it.
+        ForeignDatabaseError: Another program made it.
+        UnsuitableSqliteError: This SQLite cannot hold the schema.
+    """
+    if not driver.SUITABLE:
+        raise UnsuitableSqliteError(f"SQLite {driver.VERSION} is too old; the schema needs 3.37")
+    number = int(conn.execute("PRAGMA user_version").fetchone()[0])
+    owner = int(conn.execute("PRAGMA application_id").fetchone()[0])
+    if owner != APPLICATION_ID:
+        tables = int(conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
+        if owner or number or tables:
+            raise ForeignDatabaseError("the file is the SQLite database of another program")
+    if number // 1000 > MAJOR:
+        raise NewerDatabaseError(
+            f"the file has schema {number}, this program knows up to {newest()}"
+        )
+    return number
+
+
+def apply(conn: driver.Connection) -> None:
+    """Bring the schema up to date; the caller holds the write transaction."""
+    present = inspect(conn)
+    for number, sql in steps():
+        if number > present:
+            for statement in _statements(sql):
+                conn.execute(statement)
+            conn.execute(f"PRAGMA user_version = {number}")
+    if not present:
+        conn.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
+def _statements(sql: str) -> list[str]:
+    # executescript would commit the transaction that this runs in.
+    found, pending = [], ""
+    for line in sql.splitlines(keepends=True):
+        pending += line
+        if pending.rstrip().endswith(";") and driver.complete_statement(pending):
+            found.append(pending)
+            pending = ""
+    return found

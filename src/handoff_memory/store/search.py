@@ -1,0 +1,144 @@
+"""Full text and listing: which versions match, in which order; their rows are read elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from handoff_memory.store.engine import Row, Tx
+
+CANDIDATES: Final = 5000  # ranking looks at the newest so many matches
+
+_ADD_CURRENT: Final = """
+    INSERT INTO current_text (rowid, name, tags, source, text)
+    VALUES (:seq, :name, :tags, :source, :text)"""
+_DROP_CURRENT: Final = """
+    INSERT INTO current_text (current_text, rowid, name, tags, source, text)
+    VALUES ('delete', :seq, :name, :tags, :source, :text)"""
+_ADD_PAST: Final = """
+    INSERT INTO past_text (rowid, name, tags, source, text)
+    VALUES (:seq, :name, :tags, :source, :text)"""
+
+_FILTER: Final = """
+        AND (r.project = :project OR r.project = '')
+        AND (:scope = '' OR r.scope = :scope
+            OR (r.scope >= :scope || '/' AND r.scope < :scope || '0'))
+        AND (:agent IS NULL OR r.agent = :agent)
+        AND (:since IS NULL OR r.at >= :since)
+        AND (r.expires_at IS NULL OR r.expires_at > :now)
+        AND COALESCE(o.confidence, r.confidence) >= :min_confidence
+        AND NOT EXISTS (
+            SELECT 1 FROM json_each(:tags) wanted WHERE NOT EXISTS (
+                SELECT 1 FROM json_each(r.tags) tag WHERE tag.value = wanted.value))"""
+
+# bm25 is smaller the better, and negative; distrust makes a match count for less.
+_RANKED: Final = f"""
+    WITH hits AS (
+        SELECT t.rowid AS seq, bm25(current_text, 4.0, 2.0, 1.0, 1.0)
+            * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
+        FROM current_text t
+        JOIN records r ON r.seq = t.rowid
+        LEFT JOIN opinions o ON o.seq = r.seq
+        WHERE current_text MATCH :match AND t.rowid <= :newest {_FILTER}
+        ORDER BY t.rowid DESC LIMIT :candidates)
+    SELECT seq, count(*) OVER () AS found FROM hits
+    ORDER BY rank, seq DESC LIMIT :limit OFFSET :offset"""  # noqa: S608 - constants of this module
+_RANKED_ALL: Final = f"""
+    WITH hits AS (
+        SELECT seq, rank FROM (
+            SELECT t.rowid AS seq, bm25(current_text, 4.0, 2.0, 1.0, 1.0)
+                * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
+            FROM current_text t
+            JOIN records r ON r.seq = t.rowid
+            LEFT JOIN opinions o ON o.seq = r.seq
+            WHERE current_text MATCH :match AND t.rowid <= :newest {_FILTER}
+            ORDER BY t.rowid DESC LIMIT :candidates)
+        UNION ALL
+        SELECT seq, rank FROM (
+            SELECT t.rowid AS seq, 0.5 * bm25(past_text, 4.0, 2.0, 1.0, 1.0)
+                * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
+            FROM past_text t
+            JOIN records r ON r.seq = t.rowid
+            LEFT JOIN opinions o ON o.seq = r.seq
+            WHERE past_text MATCH :match AND t.rowid <= :newest {_FILTER}
+            ORDER BY t.rowid DESC LIMIT :candidates))
+    SELECT seq, count(*) OVER () AS found FROM hits
+    ORDER BY rank, seq DESC LIMIT :limit OFFSET :offset"""  # noqa: S608 - constants of this module
+_LISTED: Final = f"""
+    SELECT h.seq, 0 AS found
+    FROM heads h
+    JOIN records r ON r.seq = h.seq
+    LEFT JOIN opinions o ON o.seq = r.seq
+    WHERE h.seq <= :newest {_FILTER}
+    ORDER BY h.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+_LISTED_ALL: Final = f"""
+    SELECT r.seq, 0 AS found
+    FROM records r
+    LEFT JOIN opinions o ON o.seq = r.seq
+    WHERE r.seq <= :newest {_FILTER}
+    ORDER BY r.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What is indexed of a version: each column ready for the tokenizer."""
+
+    name: str
+    tags: str
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which versions a search may return.
+
+    Attributes:
+        project: Seen beside what every project sees.
+        scope: The scope or its first segments, empty for all.
+        tags: Canonical JSON list of tags that a record must all have.
+        agent: Canonical id of the author, or None.
+        min_confidence: Millionths.
+        since: Written at or after, microseconds, or None.
+        now: What has expired by then is left out, microseconds.
+        newest: Newest seq that counts, so that pages of one search agree.
+    """
+
+    project: str
+    scope: str
+    tags: str
+    agent: str | None
+    min_confidence: int
+    since: int | None
+    now: int
+    newest: int
+
+
+def add(tx: Tx, seq: int, text: Text) -> None:
+    """Index the current version of a record."""
+    tx.run(_ADD_CURRENT, seq=seq, **asdict(text))
+
+
+def supersede(tx: Tx, seq: int, text: Text) -> None:
+    """Move a version, whose text must be the very one that was added, to the past."""
+    tx.run(_DROP_CURRENT, seq=seq, **asdict(text))
+    tx.run(_ADD_PAST, seq=seq, **asdict(text))
+
+
+def matching(
+    tx: Tx, match: str, wanted: Filter, *, past: bool, limit: int, offset: int
+) -> list[Row]:
+    """`seq` and `found` (matches ranked, at most `CANDIDATES` a table), best first."""
+    return tx.all(
+        _RANKED_ALL if past else _RANKED,
+        match=match,
+        limit=limit,
+        offset=offset,
+        candidates=CANDIDATES,
+        **asdict(wanted),
+    )
+
+
+def listed(tx: Tx, wanted: Filter, *, past: bool, limit: int) -> list[Row]:
+    """`seq` of what the filter lets through, newest first."""
+    return tx.all(_LISTED_ALL if past else _LISTED, limit=limit, **asdict(wanted))

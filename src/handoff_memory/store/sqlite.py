@@ -1,0 +1,321 @@
+"""The SQLite engine: how the file is opened, written in batches and read in snapshots.
+
+The only `BEGIN` and `COMMIT` of the program stand here. A `Writer` or `Reader` belongs to the thread
+that opened it. Driver errors become ours here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from handoff_memory.core import errors
+from handoff_memory.core.errors import BusyError, MemoryFault
+from handoff_memory.store import driver, migrate, place
+from handoff_memory.store.engine import Clock, Entropy, Operation
+from handoff_memory.store.lock import ProcessLock
+
+T = TypeVar("T")
+
+BATCH_LIMIT: Final = 64
+_CHECKPOINT_BYTES: Final = 4 << 20
+_CHECKPOINT_PAUSE_S: Final = 0.5
+_CHECKPOINT_LOCK_S: Final = 1.0
+_CLOSE_LOCK_S: Final = 2.0
+_READ_PATIENCE_MS: Final = 5000
+
+_PRAGMAS: Final = (
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA mmap_size = 0",  # a mapped file turns another process's mistake into our crash
+    "PRAGMA temp_store = MEMORY",
+    "PRAGMA cache_size = -65536",
+    "PRAGMA wal_autocheckpoint = 0",  # own passive ones: a failing one would slow every commit
+    "PRAGMA journal_size_limit = 67108864",
+)
+# Without fullfsync a commit on macOS reaches the drive's cache, not the drive.
+_DURABLE: Final = (
+    "PRAGMA synchronous = FULL",
+    "PRAGMA fullfsync = ON",
+    "PRAGMA checkpoint_fullfsync = ON",
+)
+_RELAXED: Final = ("PRAGMA synchronous = NORMAL",)
+
+_BY_CODE: Final[dict[int, tuple[type[MemoryFault], str]]] = {
+    3: (errors.DatabasePermissionError, "the database may not be opened by this user"),
+    5: (BusyError, "another process held the database for too long"),
+    6: (BusyError, "another connection held the database for too long"),
+    8: (errors.ReadOnlyDatabaseError, "the database cannot be written"),
+    10: (errors.DatabaseIoError, "the operating system reported an I/O error"),
+    11: (errors.CorruptDatabaseError, "the database file is damaged"),
+    13: (errors.DatabaseFullError, "the disk is full"),
+    14: (errors.DatabasePermissionError, "the database or a file beside it cannot be opened"),
+    18: (errors.TooLargeError, "a text is larger than SQLite can hold"),
+    19: (errors.CorruptDatabaseError, "rows and caches of the database contradict each other"),
+    23: (errors.DatabasePermissionError, "the database may not be opened by this user"),
+    26: (errors.NotADatabaseError, "the file is no SQLite database"),
+}
+
+
+def as_fault(error: driver.DriverError) -> MemoryFault:
+    """Our error for a driver's error, by its result code, never by its text."""
+    code = driver.result_code(error)
+    kind, sentence = _BY_CODE.get(
+        code & 0xFF, (errors.CorruptDatabaseError, "the database's schema is not as it was made")
+    )
+    return kind(f"{sentence} ({error})", sqlite=getattr(error, "sqlite_errorname", "") or "")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What it takes to open a database.
+
+    Attributes:
+        path: The database file.
+        durable: Whether each commit is synced to the disk before it is acknowledged.
+        clock: Microseconds since 1970 UTC.
+        entropy: Unpredictable bytes.
+    """
+
+    path: Path
+    durable: bool
+    clock: Clock
+    entropy: Entropy
+
+
+class Transaction:
+    """A `Tx` on a SQLite connection."""
+
+    __slots__ = ("_conn", "_entropy", "now")
+
+    def __init__(self, conn: driver.Connection, now: int, entropy: Entropy) -> None:
+        self._conn = conn
+        self._entropy = entropy
+        self.now = now
+
+    def random(self, size_bytes: int) -> bytes:
+        """That many unpredictable bytes."""
+        return self._entropy(size_bytes)
+
+    def one(self, sql: str, **values: object) -> Any:
+        """The first row, or None."""
+        return self._conn.execute(sql, values).fetchone()
+
+    def all(self, sql: str, **values: object) -> list[Any]:
+        """Every row."""
+        return self._conn.execute(sql, values).fetchall()
+
+    def each(self, sql: str, **values: object) -> Iterator[Any]:
+        """Row after row, without holding them all."""
+        return iter(self._conn.execute(sql, values))
+
+    def run(self, sql: str, **values: object) -> int:
+        """Execute, and say how many rows were changed."""
+        return int(self._conn.execute(sql, values).rowcount)
+
+
+class Writer:
+    """The one connection of this process that writes."""
+
+    def __init__(self, source: Source, *, deadline_s: float) -> None:
+        """Open the database, making and migrating it where needed.
+
+        Raises:
+            StorageError: The file cannot serve; it was left as it was.
+        """
+        place.prepare(source.path)
+        self._source = source
+        self._lock = ProcessLock(source.path.with_name(source.path.name + ".lock"))
+        self._watch = place.Watch(source.path)
+        self._wal = source.path.with_name(source.path.name + "-wal")
+        self._checkpointed = time.monotonic()
+        try:
+            self._conn = _opened(source, self._lock, deadline_s)
+        except BaseException:
+            self._lock.close()
+            raise
+        self._watch.settle()
+
+    def write(self, batch: Sequence[Operation[T]], *, until: float) -> list[T | Exception]:
+        """Run each operation in its own savepoint and commit them all at once, or none.
+
+        Args:
+            batch: The operations, at most `BATCH_LIMIT`.
+            until: Monotonic time at which to give up waiting for other processes.
+
+        Returns:
+            For each operation what it returned, or the error that undid it alone.
+
+        Raises:
+            StorageError: Nothing of the batch was committed.
+        """
+        self._watch.check()
+        patience = max(0.0, until - time.monotonic())
+        with self._lock.held(patience / 2) as held:
+            if not held and driver.WAL_RESET_BUG:
+                raise BusyError("another process held the database for too long")
+            with _faults():
+                self._begin(until)
+                try:
+                    results = [self._in_savepoint(operation) for operation in batch]
+                    self._conn.execute("COMMIT")
+                except BaseException:
+                    if self._conn.in_transaction:
+                        self._conn.execute("ROLLBACK")
+                    raise
+        self._watch.check()  # a file that was deleted meanwhile took the commit with it
+        return results
+
+    def tend(self) -> None:
+        """Move the write-ahead log into the file once it has grown; never waits for readers."""
+        now = time.monotonic()
+        if now - self._checkpointed < _CHECKPOINT_PAUSE_S or self._wal_bytes() < _CHECKPOINT_BYTES:
+            return
+        self._checkpointed = now
+        with suppress(MemoryFault), _faults():  # the log is complete without it
+            if not driver.WAL_RESET_BUG:
+                self._conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+                return
+            with self._lock.held(_CHECKPOINT_LOCK_S) as held:
+                if held:
+                    self._conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+
+    def close(self) -> None:
+        """Close; the last process to do so empties the write-ahead log."""
+        with self._lock.held(_CLOSE_LOCK_S if driver.WAL_RESET_BUG else 0.0):
+            self._conn.close()
+        self._lock.close()
+
+    def _begin(self, until: float) -> None:
+        wait_ms = int(max(0.0, until - time.monotonic()) * 1000)
+        self._conn.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        self._conn.execute("BEGIN IMMEDIATE")
+
+    def _in_savepoint(self, operation: Operation[T]) -> T | Exception:
+        tx = Transaction(self._conn, self._source.clock(), self._source.entropy)
+        self._conn.execute("SAVEPOINT operation")
+        try:
+            result: T | Exception = operation(tx)
+        except driver.DriverError:
+            raise  # a full disk ends the whole transaction: what then ran would commit on its own
+        except Exception as error:  # noqa: BLE001 - one operation's fault must not undo the others
+            self._conn.execute("ROLLBACK TO operation")
+            result = error
+        self._conn.execute("RELEASE operation")
+        if not self._conn.in_transaction:
+            raise errors.DatabaseIoError("SQLite ended the transaction by itself")
+        return result
+
+    def _wal_bytes(self) -> int:
+        try:
+            return os.stat(self._wal).st_size
+        except OSError:
+            return 0
+
+
+class Reader:
+    """A connection that reads; it never waits for a writer and never writes."""
+
+    def __init__(self, source: Source) -> None:
+        """Open a database that a `Writer` has made.
+
+        Raises:
+            StorageError: The file cannot serve.
+        """
+        self._source = source
+        self._watch = place.Watch(source.path)
+        with _faults():
+            self._conn = _connected(source.path)
+            _configure(self._conn, ("PRAGMA query_only = ON",))
+            self._conn.execute(f"PRAGMA busy_timeout = {_READ_PATIENCE_MS}")
+            self.is_current = migrate.inspect(self._conn) >= migrate.newest()
+        self._watch.settle()
+
+    def read(self, operation: Operation[T]) -> T:
+        """Run one operation on one snapshot of the database.
+
+        Raises:
+            StorageError: The file cannot serve.
+        """
+        self._watch.check()
+        with _faults():
+            self._conn.execute("BEGIN")
+            try:
+                return operation(
+                    Transaction(self._conn, self._source.clock(), self._source.entropy)
+                )
+            finally:
+                if self._conn.in_transaction:
+                    self._conn.execute("ROLLBACK")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._conn.close()
+
+
+class _faults:  # noqa: N801 - reads as a statement: with _faults()
+    """Turns a driver's error into ours on the way out."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, driver.DriverError):
+            raise as_fault(error) from error
+
+
+def _connected(path: Path) -> driver.Connection:
+    conn = driver.connect(os.fspath(path), timeout=0, isolation_level=None, cached_statements=512)
+    conn.row_factory = driver.Row
+    return conn
+
+
+def _configure(conn: driver.Connection, more: Sequence[str]) -> None:
+    for pragma in (*_PRAGMAS, *more):
+        conn.execute(pragma).fetchall()
+
+
+def _opened(source: Source, lock: ProcessLock, deadline_s: float) -> driver.Connection:
+    until = time.monotonic() + deadline_s
+    with lock.held(deadline_s / 2), _faults():
+        conn = _connected(source.path)
+        try:
+            _patiently(lambda: migrate.inspect(conn), until)  # before anything that writes
+            conn.execute(f"PRAGMA busy_timeout = {int(deadline_s * 500)}")
+            _patiently(lambda: conn.execute("PRAGMA journal_mode = WAL").fetchone(), until)
+            _configure(conn, _DURABLE if source.durable else _RELAXED)
+            if migrate.inspect(conn) < migrate.newest():
+                _patiently(lambda: _migrated(conn), until)
+        except BaseException:
+            conn.close()
+            raise
+        return conn
+
+
+def _migrated(conn: driver.Connection) -> None:
+    conn.execute("BEGIN IMMEDIATE")
+    try:
+        migrate.apply(conn)
+        conn.execute("COMMIT")
+    except BaseException:
+        if conn.in_transaction:
+            conn.execute("ROLLBACK")
+        raise
+
+
+def _patiently(step: Callable[[], T], until: float) -> T:
+    # Switching to WAL answers BUSY at once, without asking the busy handler.
+    while True:
+        try:
+            return step()
+        except driver.DriverError as error:
+            busy = driver.result_code(error) & 0xFF in {5, 6}
+            if not busy or time.monotonic() > until:
+                raise
+        time.sleep(random.uniform(0.002, 0.02))  # noqa: S311 - jitter, not a secret

@@ -1,0 +1,47 @@
+"""The git checkout that a client works in: what a packet says of it, and which project it is."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any, Final
+
+_PATIENCE_S: Final = 3
+# A checkout's own configuration may name programs to run; none of them is wanted here.
+_GIT: Final = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+def state(folder: Path) -> dict[str, Any] | None:
+    """Branch, commit and dirtiness of the checkout, or None where there is none."""
+    said = _git(folder, "status", "--porcelain=v2", "--branch", "--no-renames")
+    if said is None:
+        return None
+    found: dict[str, Any] = {"branch": None, "commit": None, "dirty": False}
+    for line in said.splitlines():
+        if line.startswith("# branch.head "):
+            found["branch"] = line.removeprefix("# branch.head ")
+        elif line.startswith("# branch.oid "):
+            found["commit"] = line.removeprefix("# branch.oid ")
+        elif not line.startswith("#"):
+            found["dirty"] = True
+    return found
+
+
+def project(folder: Path) -> str:
+    """What the folder belongs to: its repository, which worktrees share, else itself."""
+    common = _git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
+    return str(Path(common.strip()).resolve() if common else folder.resolve())
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed program and arguments
+            [*_GIT, "-C", str(folder), *arguments],
+            capture_output=True,
+            timeout=_PATIENCE_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
