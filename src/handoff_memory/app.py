@@ -21,7 +21,6 @@ from handoff_memory.bridge import Bridge
 from handoff_memory.core import names
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import DatabaseMissingError, StorageError
-
 from handoff_memory.settings import Settings
 from handoff_memory.store import driver
 from handoff_memory.store.engine import Operation, Row

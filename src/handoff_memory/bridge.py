@@ -45,7 +45,9 @@ class _Thread(Generic[C]):
     async def run(self, function: Callable[[C], T]) -> T:
         # aiosqlite offers single statements only; its own methods are made of these two.
         connection = self._proxy._conn  # noqa: SLF001
-        result: T = await self._proxy._execute(function, connection)  # noqa: SLF001
+        result: T = await self._proxy._execute(  # type: ignore[no-untyped-call]  # noqa: SLF001
+            function, connection
+        )
         return result
 
     async def close(self) -> None:

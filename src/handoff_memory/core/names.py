@@ -23,7 +23,7 @@ class Name:
     key: str
     version: int | None = None
 
-    def __str__(self) -> str:
+    def __str__(self) -> str:  # type: ignore[explicit-override]
         plain = f"{self.scope}/{self.key}"
         return plain if self.version is None else f"{plain}@{self.version}"
 

@@ -109,7 +109,12 @@ def _is_password(value: str) -> bool:
 
 def _is_credential(value: str) -> bool:
     """True for one word that looks random, digests without a label and UUIDs included."""
-    if "://" in value or any(map(str.isspace, value)) or _NAMED_DIGEST.match(value):
+    if (
+        len(value) < 10
+        or "://" in value
+        or any(map(str.isspace, value))
+        or _NAMED_DIGEST.match(value)
+    ):
         return False
     return _is_random(value) and _is_password(value)
 
@@ -143,15 +148,15 @@ doppler-token      dp.                 <dp\.>[a-z]{2,5}\.(?:[\w-]{1,40}\.)?[^\W_
 gcp-api-key        AIza                <AIza>[\w-]{35,}
 github-token       ghp_,gho_,ghu_,ghs_,ghr_    gh[pousr]_[^\W_]{30,}
 github-token       github_pat_         github_pat_\w{40,}
-gitlab-token       glpat-,glptt-,gldt-,glrt-,glcbt-,glsoat-  gl(?:p(?:at|tt)|dt|rt|cbt|soat)-[\w.-]{20,}
+gitlab-token       glpat-,glptt-,gldt-,glrt-,glsoat-  gl(?:p(?:at|tt)|dt|rt|soat)-[\w.-]{20,}
 google-oauth       ya29.,GOCSPX-       (?:ya29\.|GOCSPX-)[\w-]{20,}
 grafana-token      glsa_,glc_          gl(?:sa|c)_[\w+/=]{32,}
 groq-key           gsk_                <gsk_>[^\W_]{40,}
 heroku-key         HRKU-               HRKU-[\w-]{36,}
 huggingface-token  hf_                 <hf_>[^\W_]{30,40}+(?![\w-])
-jwt                eyJ                 <eyJ>[\w-]{10,1024}+\.(?:eyJ[\w-]{4,}+\.[\w-]{4,}|[\w-]*+(?:\.[\w-]{8,}+){3})
+jwt                eyJ  <eyJ>[\w-]{10,1024}+\.(?:eyJ[\w-]{4,}+|[\w-]*+(?:\.[\w-]{8,}+){2})\.[\w-]{4,}
 linear-key         lin_                lin_(?:api|oauth)_[^\W_]{32,}
-mailgun-key        key-                key-(?<![\w-]key-)[0-9a-f]{32}(?![\w-])
+mailgun-key        key-                key-(?:(?<![\w-]key-)|(?<=\\[nrt]key-))[0-9a-f]{32}(?![\w-])
 newrelic-key       NRAK-               NRAK-[A-Z0-9]{24,}
 notion-token       ntn_                <ntn_>[^\W_]{40,}
 notion-token       secret_             <secret_>[^\W_]{43,}
@@ -162,7 +167,7 @@ pypi-token         pypi-               pypi-[\w-]{40,}
 replicate-token    r8_                 <r8_>[^\W_]{36,}
 sendgrid-key       SG.                 <SG\.>[\w-]{16,64}+\.[\w-]{16,}
 sentry-token       sntry               sntry[su]_[\w+/=]{40,}
-shopify-token      shpat_,shpca_,shppa_,shpss_,shpua_  shp(?:at|ca|pa|ss|ua)_[0-9A-Fa-f]{32,}
+shopify-token      shpat_,shpca_,shppa_,shpss_,shpua_ shp(?:at|ca|pa|ss|ua)_[0-9A-Fa-f]{32,}
 slack-token        xox,xapp-           xox[a-z]-[\w.-]{12,}|xapp-\d-[\w-]{20,}
 stripe-key         k_live_,k_test_     <[rs]k_(?:live|test)_>[^\W_]{16,}
 supabase-key       sbp_,sb_secret_     sbp_[0-9a-f]{40,}|sb_secret_[\w-]{20,}
@@ -203,7 +208,7 @@ _VALUE = (
     rf"|[,;&.!?)\]}}](?=[^{_STOP}:\\])(?![\w -]{{1,40}}[\"']?[ \t]?[:=]))++))"
 )
 _ASSIGNED = (
-    r"(?P<close>\\{0,7}[\"'`])?[*\]]{0,2}[ \t]{0,8}"
+    r"(?P<close>\\{0,7}[\"'`])?(?(close)\]?)\*{0,2}[ \t]{0,8}"
     rf"(?:{_TYPE}[ \t]{{0,8}}(?::=|=>|={{1,3}})|:(?!:)\*{{0,2}}|>(?=[^\s<]{{1,256}}</))[ \t]{{0,8}}"
     + _VALUE
 )
@@ -216,7 +221,7 @@ _PEM_GAP = r"(?:\\{1,4}[rn]|[\s>|#*\"',])"
 _PEM = (
     r"-----begin [a-z0-9 ]{0,30}private key(?: block)?-----"
     rf"(?>(?:{_PEM_GAP}*+(?:[a-z-]{{4,20}}: [^\n\\]{{1,100}}+(?=[\n\\])|[a-z0-9+/=]{{16,}}+))++)"
-    rf"(?:{_PEM_GAP}*+[a-z0-9+/=]{{1,15}}+(?=\s*\Z|{_PEM_GAP}*+-----end))?+"
+    rf"(?:{_PEM_GAP}*+[a-z0-9+/]{{1,15}}+(?:=|(?=\s*\Z|{_PEM_GAP}*+-----end))=*)?+"
     rf"(?:{_PEM_GAP}*+-----end [a-z0-9 ]{{0,30}}private key(?: block)?-----)?+"
 )
 
@@ -245,7 +250,7 @@ _BESIDE = (
     _beside("private-key", "private key", _PEM),
     _beside("azure-key", "accountkey=,accesskey=", r"cc(?:ount|ess)key=([a-z0-9+/]{40,}={0,2})"),
     _beside("azure-sas", "sig=", r"sig=(?<=[?&;]sig=)([\w%+/=-]{30,})", _is_token),
-    _beside("google-oauth", "1//0", r"1//0(?<![\w/]1//0)[\w-]{40,}"),
+    _beside("google-oauth", "1//0", r"1//0(?:(?<![\w/]1//0)|(?<=\\[nrt]1//0))[\w-]{40,}"),
     _beside("slack-webhook", "hooks.slack.com", r"hooks\.slack\.com/[a-z]{3,12}/([\w/-]{20,})"),
     _beside("discord-webhook", "/webhooks/", r"/webhooks/\d{16,20}/([\w-]{60,})"),
     _beside("stripe-key", "whsec_", r"whsec_[a-z0-9+/=]{24,}"),
@@ -270,7 +275,8 @@ _BESIDE = (
     _named("token", "token", _OTHER_TOKENS, _is_token),
     _named("secret", "secret", "secret", _is_credential),
 )
-_ROWS = (*map(_token, _TOKENS.strip().splitlines()), *_BESIDE)
+_TOKEN_ROWS = tuple(map(_token, _TOKENS.strip().splitlines()))
+_ROWS = _TOKEN_ROWS + _BESIDE
 
 _BETWEEN = bytes(byte for byte in range(256) if not re.match(rb"[\w.~-]", bytes([byte])))
 _SPACED = bytes.maketrans(_BETWEEN, b" " * len(_BETWEEN))
@@ -402,6 +408,7 @@ def _free(key: str, taken: set[str], numbers: Counter[str]) -> str:
         numbers[key] += 1
         name = key if numbers[key] == 1 else f"{key}#{numbers[key]}"
         if name not in taken:
+            taken.add(name)
             return name
 
 
@@ -429,7 +436,7 @@ def redact_value(value: JsonValue, allowed: frozenset[str] = frozenset()) -> Red
     and in `{"name": "DB_PASSWORD", "value": …}`. The caller bounds the depth (memory §1).
     """
     kinds: set[str] = set()
-    rows = _possible("\n".join(_strings(value)))
+    rows = _possible("\n".join(set(_strings(value))))
     if rows:
         value = _walk(value, "", _Search(rows, allowed, kinds))
     return Redacted(value, tuple(sorted(kinds)))

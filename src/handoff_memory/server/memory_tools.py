@@ -14,7 +14,15 @@ from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError
 from handoff_memory.core.names import parse_name
 from handoff_memory.server import arguments as a
-from handoff_memory.services import handoff, memory, presence, reading, search, verify
+from handoff_memory.services import (
+    handoff,
+    memory,
+    packet_drafts,
+    presence,
+    reading,
+    search,
+    verify,
+)
 from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Operation, Tx
 
@@ -183,7 +191,7 @@ class MemoryTools:
 
     async def handoff_create(self, who: Author, given: a.CreateArguments) -> Reply:
         """Write a packet, or hand one back."""
-        draft = handoff.draft_packet(
+        draft = packet_drafts.draft_packet(
             self._limits,
             summary=given.summary,
             done=given.done,

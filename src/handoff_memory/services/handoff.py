@@ -6,8 +6,7 @@ that have been replaced; the newer value is never slipped in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Final
 
 from handoff_memory.core import canonical, names, packet, times
@@ -15,135 +14,27 @@ from handoff_memory.core.author import Author
 from handoff_memory.core.errors import (
     AlreadyClaimedError,
     ClaimLostError,
-    EmptyHandoffError,
-    InvalidArgumentError,
     NotFoundError,
     PacketClosedError,
     PinNotFoundError,
     TooLargeError,
 )
-from handoff_memory.core.packet import Action, Claim, Priority, Status
+from handoff_memory.core.packet import Action, Claim, Status
 from handoff_memory.rules import redact
-from handoff_memory.services import memory, reading, writing
+from handoff_memory.services import packet_views, reading, writing
 from handoff_memory.services.limits import Limits
+from handoff_memory.services.packet_drafts import PacketDraft
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import packets, sessions
 from handoff_memory.store.engine import Row, Tx
 
 IsDead = Callable[[Row], bool]
 
-DETAILS: Final = (
-    "severity",
-    "objective",
-    "last_request",
-    "evidence",
-    "if_then",
-    "dead_ends",
-    "decisions",
-    "workspace",
-    "results",
-)
-_SEVERITIES: Final = ("stable", "watch", "blocked")
-_GRADES: Final = ("observed", "declared", "inferred")
 _ID_BYTES: Final = 4
 _MAX_READ_BACK: Final = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class PacketDraft:
-    """A packet that is ready to be written."""
-
-    content: dict[str, Any]
-    body: bytes
-    pins: tuple[names.Name, ...]
-    recipient: str | None
-    priority: Priority
-    expires_in_s: int | None
-    in_reply_to: str | None
-    status: Status | None
-    token: int | None
-    warnings: tuple[str, ...]
-    redacted: tuple[str, ...]
-    digest: bytes
-
-
 # --- writing -----------------------------------------------------------------------------------
-
-
-def draft_packet(
-    limits: Limits,
-    *,
-    summary: str,
-    done: Sequence[str] = (),
-    next_steps: Sequence[str] = (),
-    open_questions: Sequence[str] = (),
-    pins: Sequence[str] = (),
-    to: str | None = None,
-    details: dict[str, Any] | None = None,
-    priority: Priority = "normal",
-    expires_in: int | None = None,
-    in_reply_to: str | None = None,
-    status: Status | None = None,
-    token: int | None = None,
-    workspace: dict[str, Any] | None = None,
-) -> PacketDraft:
-    """Check and redact what is to be handed over.
-
-    The sender's checkout, where there is one, goes into the details unless they name another.
-
-    Raises:
-        InputError: What is wrong with an argument; nothing was written.
-    """
-    if status and not in_reply_to:
-        raise InvalidArgumentError("status goes with in_reply_to: it hands a packet back")
-    if not status and not done and not next_steps:
-        raise EmptyHandoffError("a packet needs done or next")
-    if not summary.strip() or "\n" in summary.strip():
-        raise InvalidArgumentError("summary is one line that says what this is about")
-    content = {
-        "summary": summary.strip(),
-        "done": list(done),
-        "next": list(next_steps),
-        "open": list(open_questions),
-        "details": _details(
-            {**({"workspace": workspace} if workspace else {}), **(details or {})}, len(done)
-        ),
-    }
-    clean = redact.redact_value(content, limits.allowed)
-    body = canonical.encode(clean.value)
-    warnings = _size_warnings(clean.value, len(body.decode()))
-    if expires_in is not None and not 0 < expires_in < 10**10:
-        raise InvalidArgumentError("expires_in is a number of seconds from 1 on")
-    recipient = None if to is None else names.agent_id(to)
-    memory.refuse_secret(limits, "agent id", recipient or "")
-    wanted = tuple(dict.fromkeys(names.parse_name(pin) for pin in pins))
-    if len(wanted) > packet.MAX_PINS:
-        raise TooLargeError(f"at most {packet.MAX_PINS} pins, these are {len(wanted)}")
-    for pin in wanted:
-        memory.refuse_secret(limits, "pin", str(pin))
-    arguments = {
-        "body": body.decode(),
-        "pins": [str(pin) for pin in wanted],
-        "to": recipient,
-        "priority": priority,
-        "expires_in": expires_in,
-        "in_reply_to": in_reply_to,
-        "status": status,
-    }
-    return PacketDraft(
-        content=dict(clean.value),
-        body=body,
-        pins=wanted,
-        recipient=recipient,
-        priority=priority,
-        expires_in_s=expires_in,
-        in_reply_to=in_reply_to,
-        status=status,
-        token=token,
-        warnings=warnings,
-        redacted=clean.kinds,
-        digest=writing.digest_of("handoff_create", arguments),
-    )
 
 
 def create(tx: Tx, who: Author, draft: PacketDraft, *, op: str | None = None) -> Reply:
@@ -160,7 +51,7 @@ def create(tx: Tx, who: Author, draft: PacketDraft, *, op: str | None = None) ->
 
 
 def _create(tx: Tx, who: Author, draft: PacketDraft, op: str | None) -> Reply:
-    parent = _get(tx, who.project, draft.in_reply_to) if draft.in_reply_to else None
+    parent = packet_views.get(tx, who.project, draft.in_reply_to) if draft.in_reply_to else None
     recipient = draft.recipient
     if parent and draft.status:
         _may_end(tx, who, parent, draft.status, draft.token)
@@ -189,7 +80,7 @@ def _create(tx: Tx, who: Author, draft: PacketDraft, op: str | None) -> Reply:
     reply: Reply = {
         "packet_id": packet_id,
         "to": recipient,
-        "pins": [_short(pin) for pin in pins],
+        "pins": [packet_views.pin_name(pin) for pin in pins],
         "thread": fields["thread"],
         "hash": new.entry_hash.hex(),
     }
@@ -303,8 +194,8 @@ def pickup(
         action = "claimed"
     note = _read_back(limits, read_back)
     _claim(tx, who, row, action, lease_us=limits.lease_s * times.SECOND, body=note)
-    fresh = _get(tx, row["project"], row["packet"])
-    reply = view(tx, limits, fresh, here)
+    fresh = packet_views.get(tx, row["project"], row["packet"])
+    reply = packet_views.view(tx, limits, fresh, here)
     held = writing.state_of(fresh)
     if action != "read":
         reply |= {"token": held.token, "lease_until": times.iso(packet.lease_until(held))}
@@ -332,10 +223,14 @@ def peek(
     Raises:
         NotFoundError: No such packet.
     """
-    row = _get(tx, who.project, packet_id) if packet_id else _choose(tx, who, None, is_dead)
+    row = (
+        packet_views.get(tx, who.project, packet_id)
+        if packet_id
+        else _choose(tx, who, None, is_dead)
+    )
     if row is None:
         return {"packet": None, "note": "nothing waits for you"}
-    return view(tx, limits, row, here)
+    return packet_views.view(tx, limits, row, here)
 
 
 def waiting(tx: Tx, who: Author) -> int:
@@ -344,72 +239,9 @@ def waiting(tx: Tx, who: Author) -> int:
     return sum(_waits(tx, who, row, row["author_session"]) for row in rows)
 
 
-def view(tx: Tx, limits: Limits, row: Row, here: dict[str, Any] | None = None) -> Reply:
-    """A packet whole, its records at their pinned versions, and what moved since."""
-    content = canonical.decode(row["body"]) if row["body"] else {"erased": True}
-    pins = canonical.decode(row["pins"])
-    shown: list[Reply] = []
-    stale: list[Reply] = []
-    room = limits.reply_bytes
-    for pin in pins:
-        found = reading.find(tx, row["project"], _name(pin))
-        if found is None:
-            shown.append({"name": _short(pin), "error": "not_found"})
-            continue
-        item = reading.with_value(tx, found, max(room, 600))
-        room -= len(canonical.encode(item))
-        shown.append(item)
-        if found["version"] != found["current_version"]:
-            stale.append(_stale(tx, row["project"], pin, found))
-    reply: Reply = {
-        "packet": {**_envelope(tx, row), **content},
-        "records": shown,
-        "stale": stale,
-        "pins_moved": f"{len(stale)} of {len(pins)} pins moved",
-    }
-    there = (content.get("details") or {}).get("workspace")
-    if moved := _elsewhere(there, here):
-        reply["workspace"] = moved
-    if warnings := _doubts(content):
-        reply["warnings"] = warnings
-    if notes := _read_backs(tx, row["packet"]):
-        reply["read_back"] = notes
-    return reply
-
-
-def thread(tx: Tx, who: Author, packet_id: str) -> Reply:
-    """Every packet of a thread with what happened to it, oldest first.
-
-    Raises:
-        NotFoundError: No such packet.
-    """
-    thread_id = _get(tx, who.project, packet_id)["thread"]
-    found = []
-    for row in packets.thread(tx, thread_id):
-        content = canonical.decode(row["body"]) if row["body"] else {"erased": True}
-        events = [
-            {"action": claim["action"], "agent": claim["agent"], "at": times.iso(claim["at"])}
-            for claim in packets.claims(tx, row["packet"])
-        ]
-        found.append({**_envelope(tx, row), **content, "events": events})
-    return {"thread": thread_id, "packets": found}
-
-
-def overview(tx: Tx, project: str, limit: int) -> list[Reply]:
-    """The newest packets of a project, one line each."""
-    rows = packets.recent(tx, project, limit)
-    return [
-        {
-            **_envelope(tx, row),
-            "summary": canonical.decode(row["body"])["summary"] if row["body"] else "[erased]",
-        }
-        for row in rows
-    ]
-
-
 def _choose(tx: Tx, who: Author, packet_id: str | None, is_dead: IsDead) -> Row | None:
     if packet_id:
-        row = _get(tx, who.project, packet_id)
+        row = packet_views.get(tx, who.project, packet_id)
         _may_take(tx, who, row, is_dead)
         return row
     rows = packets.open_for(tx, who.project, who.agent)
@@ -474,112 +306,12 @@ def _claim(
         "lease_us": lease_us if opens else None,
     }
     new = writing.append(tx, who, "claim", fields, body=body, op=op)
-    state = writing.state_of(_get(tx, row["project"], row["packet"]))
+    state = writing.state_of(packet_views.get(tx, row["project"], row["packet"]))
     claim = Claim(action, new.seq, lease_us, who.agent, who.session, tx.now)
     writing.store_state(tx, row["packet"], packet.applied(state, claim))
 
 
 # --- parts -------------------------------------------------------------------------------------
-
-
-def _get(tx: Tx, project: str, packet_id: str) -> Row:
-    row = packets.by_id(tx, packet_id)
-    if row is None or row["project"] != project:
-        raise NotFoundError(
-            f"no packet {packet_id}",
-            way_out="Call handoff_pickup without packet_id for what waits.",
-            nearest=[],
-        )
-    return row
-
-
-def _name(pin: dict[str, Any]) -> names.Name:
-    return names.Name(pin["scope"], pin["key"], pin["version"])
-
-
-def _short(pin: dict[str, Any]) -> str:
-    return str(_name(pin))
-
-
-def _stale(tx: Tx, project: str, pin: dict[str, Any], found: Row) -> Reply:
-    current = reading.get(tx, project, names.Name(pin["scope"], pin["key"]))
-    return {
-        "name": f"{pin['scope']}/{pin['key']}",
-        "pinned": found["version"],
-        "current": current["version"],
-        "by": current["agent"],
-        "at": times.iso(current["at"]),
-        "source": current["source"],
-    }
-
-
-def _envelope(tx: Tx, row: Row) -> Reply:
-    state = writing.state_of(row)
-    now = packet.effective(state, row["expires_at"], tx.now)
-    found: Reply = {
-        "packet_id": row["packet"],
-        "from": row["agent"],
-        "to": row["recipient"],
-        "at": times.iso(row["at"]),
-        "state": now,
-        "priority": packet.PRIORITIES[row["priority"]],
-        "thread": row["thread"],
-        "deliveries": state.deliveries,
-        "hash": bytes(row["entry_hash"]).hex(),
-    }
-    if row["in_reply_to"]:
-        found["in_reply_to"] = row["in_reply_to"]
-    if row["status"]:
-        found["status"] = row["status"]
-    if row["expires_at"] is not None:
-        found["expires_at"] = times.iso(row["expires_at"])
-    if now == "claimed":
-        found |= {"holder": state.holder, "lease_until": times.iso(packet.lease_until(state))}
-    return found
-
-
-def _details(details: dict[str, Any], done: int) -> dict[str, Any]:
-    if unknown := sorted(set(details) - set(DETAILS)):
-        raise InvalidArgumentError(
-            f"details has no field {unknown[0]!r}; it takes {', '.join(DETAILS)}"
-        )
-    if details.get("severity", "stable") not in _SEVERITIES:
-        raise InvalidArgumentError(f"details.severity is one of {', '.join(_SEVERITIES)}")
-    evidence = details.get("evidence")
-    if evidence is None:
-        return details
-    if not isinstance(evidence, list) or len(evidence) > done:
-        raise InvalidArgumentError("details.evidence is a list with an item for each done item")
-    for item in evidence:
-        grade = item.get("grade") if isinstance(item, dict) else None
-        if grade is not None and grade not in _GRADES:
-            raise InvalidArgumentError(f"an evidence grade is one of {', '.join(_GRADES)}")
-    return details
-
-
-def _doubts(content: dict[str, Any]) -> list[str]:
-    done = content.get("done") or []
-    evidence = (content.get("details") or {}).get("evidence") or []
-    proven = sum(
-        1 for item in evidence if isinstance(item, dict) and item.get("grade") == "observed"
-    )
-    if not done or proven >= len(done):
-        return []
-    return [
-        f"{len(done) - proven} of {len(done)} done items are declared, not observed: check first"
-    ]
-
-
-def _elsewhere(there: Any, here: dict[str, Any] | None) -> Reply | None:
-    """Where the sender's checkout and the receiver's differ, or None."""
-    if not isinstance(there, dict) or here is None:
-        return None
-    differ = [
-        field for field in ("branch", "commit", "dirty") if there.get(field) != here.get(field)
-    ]
-    if not differ:
-        return None
-    return {"yours": here, "note": f"your checkout stands elsewhere: {', '.join(differ)} differ"}
 
 
 def _read_back(limits: Limits, given: str | None) -> bytes | None:
@@ -592,30 +324,3 @@ def _read_back(limits: Limits, given: str | None) -> bytes | None:
         )
     canonical.encode(given)
     return canonical.encode(redact.redact_text(given, limits.allowed).value)
-
-
-def _read_backs(tx: Tx, packet_id: str) -> list[Reply]:
-    return [
-        {
-            "by": claim["agent"],
-            "at": times.iso(claim["at"]),
-            "text": canonical.decode(claim["body"]),
-        }
-        for claim in packets.claims(tx, packet_id)
-        if claim["body"]
-    ]
-
-
-def _size_warnings(content: Any, size: int) -> tuple[str, ...]:
-    if size <= packet.WARN_CHARS:
-        return ()
-    fields = sorted(content, key=lambda field: -len(canonical.encode(content[field])))
-    largest = ", ".join(fields[:2])
-    if size > packet.MAX_CHARS:
-        raise TooLargeError(
-            f"the packet has {size} characters, the limit is {packet.MAX_CHARS}; largest: {largest}",
-            way_out="Put long text into a record with memory_write and pin it.",
-            size_chars=size,
-            limit_chars=packet.MAX_CHARS,
-        )
-    return (f"the packet has {size} characters ({largest}): pin records instead of long text",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from handoff_memory.core import canonical, confidence, cursor, names, times
@@ -93,7 +93,7 @@ def _list(
     below: int,
 ) -> Reply:
     if below:
-        filtered = index.Filter(**{**_fields(filtered), "newest": below - 1})
+        filtered = replace(filtered, newest=below - 1)
     rows = index.listed(tx, filtered, past=wanted.include_superseded, limit=limit + 1)
     shown = _shown(tx, limits, rows[:limit], ())
     reply: Reply = {"results": shown, "match": _MATCH[_LISTED] if rows else "none"}
@@ -145,10 +145,6 @@ def _filter(tx: Tx, who: Author, wanted: Search, newest: int) -> index.Filter:
         now=tx.now,
         newest=newest,
     )
-
-
-def _fields(filtered: index.Filter) -> dict[str, object]:
-    return {field: getattr(filtered, field) for field in index.Filter.__slots__}
 
 
 def _parts(wanted: Search) -> tuple[object, ...]:

@@ -44,7 +44,9 @@ _META: Final = "SELECT value FROM meta WHERE name = :name"
 
 def file_problems(tx: Tx) -> list[str]:
     """What SQLite's integrity check says, including the full-text index; empty where all is well."""
-    found = [str(row[0]) for row in tx.all(f"PRAGMA integrity_check({_PROBLEM_LIMIT})")]
+    found = [
+        str(row["integrity_check"]) for row in tx.all(f"PRAGMA integrity_check({_PROBLEM_LIMIT})")
+    ]
     return [] if found == ["ok"] else found
 
 

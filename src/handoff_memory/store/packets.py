@@ -26,14 +26,7 @@ _OPEN: Final = (
 _RECENT: Final = _PACKET + " WHERE p.project = :project ORDER BY p.seq DESC LIMIT :limit"
 
 _OPEN  # An open packet whose lease ran out waits again; one whose time is over has expired (core.packet).
-_BY_STATE: Final = """
-    SELECT CASE
-        WHEN state NOT IN ('waiting', 'claimed') THEN state
-        WHEN state = 'claimed' AND renewed_at + lease_us > :now THEN 'claimed'
-        WHEN expires_at IS NOT NULL AND expires_at <= :now THEN 'expired'
-        ELSE 'waiting' END AS state, count(*) AS packets
-    FROM packet_states WHERE project = :project GROUP BY 1 ORDER BY 1"""
-_STATES: Final = """
+_OPEN_STATES: Final = """
     SELECT s.*, p.session AS author_session, p.status FROM packet_states s
     JOIN packets p ON p.seq = s.seq
     WHERE s.project = :project AND s.state IN ('waiting', 'claimed')

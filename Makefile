@@ -1,0 +1,34 @@
+# Everything a newcomer needs; each target sets up what it uses.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(if $(filter Windows_NT,$(OS)),$(VENV)/Scripts,$(VENV)/bin)
+READY  := $(VENV)/.ready
+WORKERS ?= auto
+
+.PHONY: demo test test-clients test-stress check bench-startup clean
+
+demo: $(READY)
+	@$(BIN)/python demo/run.py
+
+test: $(READY)
+	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term-missing:skip-covered
+
+test-stress: $(READY)
+	$(BIN)/pytest -m stress
+
+test-clients: $(READY)
+	$(BIN)/pytest -m clients
+
+check: $(READY)
+	PATH="$(abspath $(BIN)):$$PATH" scripts/check
+
+bench-startup: $(READY)
+	$(BIN)/python bench/startup.py
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage*

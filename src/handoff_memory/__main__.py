@@ -1,0 +1,36 @@
+"""Where the program starts: serving needs none of the command line's machinery."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+
+def main() -> None:
+    """Serve where nothing else is asked for, else run a command."""
+    if sys.argv[1:] in ([], ["serve"]):
+        _serve()
+    from handoff_memory.cli.main import cli  # noqa: PLC0415 - serving must not wait for it
+
+    cli(prog_name="handoff-memory")
+
+
+def memory_stats() -> None:
+    """The console script `memory_stats`: the command `stats` under the name of the tool."""
+    from handoff_memory.cli.main import cli  # noqa: PLC0415 - serving must not wait for it
+
+    cli(["stats", *sys.argv[1:]], prog_name="memory_stats")
+
+
+def _serve() -> None:
+    # Importing makes a hundred thousand objects that stay: looking through them for garbage is vain.
+    gc.disable()
+    from handoff_memory.cli.serving import serve_or_exit  # noqa: PLC0415 - imported without the collector
+
+    gc.freeze()
+    gc.enable()
+    serve_or_exit()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""The MCP server on an application: what is listed, what is called, who calls."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+import mcp_types as types
+from mcp.server import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from handoff_memory import __version__
+from handoff_memory.app import App, is_alive
+from handoff_memory.core.author import Author
+from handoff_memory.core.errors import InvalidArgumentError, MemoryFault
+from handoff_memory.server import prompts, replies, resources
+from handoff_memory.server.arguments import parsed, schema
+from handoff_memory.server.instructions import instructions
+from handoff_memory.server.memory_tools import MemoryTools, Tool
+from handoff_memory.services import handoff, presence
+from handoff_memory.services.writing import Reply
+
+Context = ServerRequestContext[Any, Any]
+
+NAME: Final = "handoff-memory"
+_GREETING_PATIENCE_S: Final = 0.05
+_HOUR_MS: Final = 3_600_000
+
+
+def build_server(app: App) -> Server[Any]:
+    """The server of one application, ready to be run on a transport."""
+    surface = _Surface(app)
+    server = Server(
+        NAME,
+        version=__version__,
+        title="Handoff memory",
+        instructions=instructions(0),
+        cache_hints={"tools/list": CacheHint(ttl_ms=_HOUR_MS, scope="public")},
+        on_list_tools=surface.list_tools,
+        on_call_tool=surface.call_tool,
+        on_list_resources=surface.list_resources,
+        on_list_resource_templates=surface.list_templates,
+        on_read_resource=surface.read_resource,
+        on_list_prompts=surface.list_prompts,
+        on_get_prompt=surface.get_prompt,
+    )
+    server.middleware.append(surface.greet)
+    return server
+
+
+class _Surface:
+    """The handlers, and what they have to remember of this process's client."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._tools = MemoryTools(app).table
+        self._met: set[str] = set()
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def list_tools(self, ctx: Context, params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(tool) for tool in self._tools.values()])
+
+    async def call_tool(
+        self, ctx: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        try:
+            who = self._app.identity.author(_announced(ctx))
+            reply = await self._call(who, params.name, params.arguments or {})
+            return replies.result(await self._with_twins(who, reply))
+        except Exception as error:  # noqa: BLE001 - nothing may escape a tool
+            return replies.failure(error)
+
+    async def list_resources(self, ctx: Context, params: Any) -> types.ListResourcesResult:
+        with _protocol_errors():
+            found = await resources.listed(self._app, self._app.identity.author(_announced(ctx)))
+        return types.ListResourcesResult(resources=found)
+
+    async def list_templates(self, ctx: Context, params: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
+
+    async def read_resource(
+        self, ctx: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        with _protocol_errors(uri=uri):
+            who = self._app.identity.author(_announced(ctx))
+            text = await resources.read(self._app, who, uri)
+        content = types.TextResourceContents(uri=uri, mime_type=resources.MEDIA_TYPE, text=text)
+        return types.ReadResourceResult(contents=[content])
+
+    async def list_prompts(self, ctx: Context, params: Any) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=list(prompts.PROMPTS))
+
+    async def get_prompt(
+        self, ctx: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        with _protocol_errors():
+            return prompts.get(params.name, params.arguments or {})
+
+    async def greet(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Put how many packets wait into the instructions, if the database can say it in time."""
+        answer = await call_next(ctx)
+        if isinstance(answer, types.InitializeResult | types.DiscoverResult):
+            return answer.model_copy(
+                update={"instructions": instructions(await self._waiting(ctx))}
+            )
+        return answer
+
+    async def _call(self, who: Author, name: str, given: dict[str, Any]) -> Reply:
+        tool = self._tools.get(name)
+        if tool is None:
+            known = ", ".join(self._tools)
+            raise InvalidArgumentError(f"no tool {name!r}; there are {known}")
+        return await tool.call(who, parsed(tool.arguments, given))
+
+    async def _waiting(self, ctx: Context) -> int:
+        try:
+            who = self._app.identity.author(_announced(ctx))
+            asking = self._app.read(lambda tx: handoff.waiting(tx, who))
+            return await asyncio.wait_for(asking, _GREETING_PATIENCE_S)
+        except (MemoryFault, TimeoutError):
+            return 0  # every reply says it once the database is there
+
+    async def _with_twins(self, who: Author, reply: Reply) -> Reply:
+        if who.agent in self._met:
+            return reply
+        self._met.add(who.agent)
+        twins = await self._app.read(lambda tx: presence.twins(tx, who, is_alive))
+        entering = asyncio.create_task(self._enter(who))
+        self._background.add(entering)
+        entering.add_done_callback(self._background.discard)
+        if not twins:
+            return reply
+        warning = f"another live session writes as {who.agent!r}: give each its own AGENT_ID"
+        return {**reply, "warnings": [*reply.get("warnings", []), warning], "twins": twins}
+
+    async def _enter(self, who: Author) -> None:
+        try:
+            await self._app.write(lambda tx: presence.enter(tx, who))
+        except MemoryFault:
+            return  # a sign of life only; the next write gives one too
+
+
+class _protocol_errors:  # noqa: N801 - reads as a statement
+    """Turns our errors into protocol errors, for what is no tool."""
+
+    def __init__(self, **data: str) -> None:
+        self._data = data
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception) and not isinstance(error, MCPError):
+            fault = replies.fault_of(error)
+            data = {**self._data, **replies.error_reply(fault)}
+            raise MCPError(types.INVALID_PARAMS, fault.message, data) from error
+
+
+def _announced(ctx: Context) -> str | None:
+    if ctx.session.client_params is not None:
+        return ctx.session.client_params.client_info.name
+    info = (ctx.params or {}).get("clientInfo")  # `initialize` itself, before it is done
+    return str(info["name"]) if isinstance(info, dict) and info.get("name") else None
+
+
+def _described(tool: Tool) -> types.Tool:
+    return types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=schema(tool.arguments),
+        annotations=types.ToolAnnotations(
+            read_only_hint=tool.reads,
+            destructive_hint=False,
+            idempotent_hint=tool.reads,
+            open_world_hint=False,
+        ),
+        _meta={"anthropic/alwaysLoad": True} if tool.eager else None,
+    )

@@ -1,0 +1,42 @@
+"""Replies and errors as MCP results: the text says exactly what the structured content says."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any
+
+import orjson
+from mcp_types import CallToolResult, TextContent
+
+from handoff_memory.core.errors import MemoryFault
+
+
+def result(reply: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
+    """A tool's result; some clients show the model the text, some the structured content."""
+    content = TextContent(type="text", text=orjson.dumps(reply).decode())
+    return CallToolResult(content=[content], structured_content=reply, is_error=is_error)
+
+
+def fault_of(error: Exception) -> MemoryFault:
+    """The promised error for any exception; one that nobody foresaw goes to stderr."""
+    if isinstance(error, MemoryFault):
+        return error
+    traceback.print_exception(error, file=sys.stderr)
+    return MemoryFault(f"unexpected {type(error).__name__}")
+
+
+def failure(error: Exception) -> CallToolResult:
+    """An error as a result that the model sees: code, sentence, and what to do next."""
+    return result(error_reply(fault_of(error)), is_error=True)
+
+
+def error_reply(fault: MemoryFault) -> dict[str, Any]:
+    """An error as JSON, the same on every surface."""
+    return {
+        "code": fault.code,
+        "message": fault.message,
+        "retryable": fault.retryable,
+        "next": fault.next_step,
+        **fault.facts,
+    }
