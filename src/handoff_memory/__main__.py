@@ -23,9 +23,11 @@ def memory_stats() -> None:
 
 
 def _serve() -> None:
-    # Importing makes a hundred thousand objects that stay: looking through them for garbage is vain.
+    # Importing makes a hundred thousand objects that stay: no use looking for garbage in them.
     gc.disable()
-    from handoff_memory.cli.serving import serve_or_exit  # noqa: PLC0415 - imported without the collector
+    from handoff_memory.cli.serving import (  # noqa: PLC0415
+        serve_or_exit,
+    )
 
     gc.freeze()
     gc.enable()

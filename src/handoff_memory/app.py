@@ -1,7 +1,7 @@
 """The application: built once from settings, it owns the clock, ids and lifetimes.
 
-Two ways in, over the same operations: `open_app` for an event loop, `open_local` for a command that runs
-and ends.
+Two ways in, over the same operations: `open_app` for an event loop, `open_local` for a command that
+runs and ends.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ def storage_facts(settings: Settings) -> dict[str, Any]:
     }
     for suffix in ("", "-wal"):
         with suppress(OSError):
-            size = os.stat(f"{settings.database}{suffix}").st_size
+            size = settings.database.with_name(settings.database.name + suffix).stat().st_size
             facts["bytes" if not suffix else "wal_bytes"] = size
     if driver.WAL_RESET_BUG:
         facts["note"] = (

@@ -1,8 +1,8 @@
 """Where async begins: many waiting writes become one commit, and reads never wait for them.
 
 An aiosqlite connection runs whatever its connector returned on a thread of its own. Ours returns a
-`Writer` or a `Reader`, and a whole transaction goes over in one hop: one hop a statement would hold the
-write lock across as many turns of the event loop.
+`Writer` or a `Reader`, and a whole transaction goes over in one hop: one hop a statement would hold
+the write lock across as many turns of the event loop.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class _Thread(Generic[C]):
 
     async def run(self, function: Callable[[C], T]) -> T:
         # aiosqlite offers single statements only; its own methods are made of these two.
-        connection = self._proxy._conn  # noqa: SLF001
-        result: T = await self._proxy._execute(  # type: ignore[no-untyped-call]  # noqa: SLF001
+        connection = self._proxy._conn
+        result: T = await self._proxy._execute(  # type: ignore[no-untyped-call]
             function, connection
         )
         return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -41,7 +41,7 @@ class Settings:
     project: str | None = None
     durable: bool = True
     deadline_s: float = 10.0
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def in_home_database(self) -> bool:

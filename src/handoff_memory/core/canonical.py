@@ -12,7 +12,7 @@ import orjson
 from handoff_memory.core.errors import InvalidValueError
 
 JsonValue: TypeAlias = (
-    "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
+    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
 )
 
 MAX_DEPTH = 100
@@ -71,17 +71,14 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _check(value: Any, depth: int) -> None:
-    # orjson alone would turn NaN into null and raise a bare RecursionError's cousin on deep nesting.
+    # orjson alone would turn NaN into null, and name deep nesting by its own word.
     if depth > MAX_DEPTH:
         raise InvalidValueError(f"the value is nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, float):
+    if isinstance(value, dict | list | tuple):
+        for child in value.values() if isinstance(value, dict) else value:
+            _check(child, depth + 1)
+    elif isinstance(value, float):
         if not math.isfinite(value):
             raise InvalidValueError("NaN and Infinity are no JSON numbers")
-    elif isinstance(value, dict):
-        for child in value.values():
-            _check(child, depth + 1)
-    elif isinstance(value, list | tuple):
-        for child in value:
-            _check(child, depth + 1)
     elif isinstance(value, int) and not _SMALLEST_INT <= value <= _LARGEST_INT:
         raise InvalidValueError("an integer does not fit 64 bits; send it as a string")

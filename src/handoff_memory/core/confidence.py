@@ -12,8 +12,8 @@ DEFAULT: Final = 700_000
 
 # outcome -> (percent of the old confidence that stays, millionths·100 that are added)
 _TABLE: Final[dict[Outcome, tuple[int, int]]] = {
-    "success": (80, 20 * ONE),  # c + 0.20·(1 − c)
-    "partial": (95, 5 * ONE),  # c + 0.05·(1 − c)
+    "success": (80, 20 * ONE),  # c + 0.20·(1 - c)
+    "partial": (95, 5 * ONE),  # c + 0.05·(1 - c)
     "failure": (65, 0),  # 0.65·c
     "critical_failure": (40, 0),  # 0.40·c
 }

@@ -1,7 +1,7 @@
 """Every error that this program promises to give: a stable code, a sentence and a way out.
 
-The code is for machines and never changes its meaning; the message is for people; `way_out` tells the
-agent or the person what to do next. docs/errors.md is generated from this module by a test.
+The code is for machines and never changes its meaning; the message is for people; `way_out` tells
+the agent or the person what to do next. docs/errors.md is generated from this module.
 
     MemoryFault
      +-- InputError          the call is wrong; sending it again unchanged fails again

@@ -1,8 +1,8 @@
 """The life of a handoff packet: states, leases and tokens as pure functions.
 
 A claim is a lease: once it has run out, the packet waits again at that instant. Nothing sweeps;
-whoever looks computes. Every change of state is a journaled claim entry, so the same functions give the
-same state when verification replays the journal.
+whoever looks computes. Every change of state is a journaled claim entry, so the same functions give
+the same state when verification replays the journal.
 """
 
 from __future__ import annotations

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from handoff_memory.core.canonical import JsonValue
 
-
 T = TypeVar("T")
 _Check: TypeAlias = Callable[[str], bool]
 
@@ -66,10 +65,10 @@ _STAND_IN = re.compile(
         |redacted|required|optional|enabled|disabled|invalid|unknown|default|example|placeholder
         |must|should|may|can|is|was|are|not|the|a|an|this|that|your|my|and|or|if|for|from|in|see
         |[a-z]{1,2}|\d{1,2}|tbd|todo|dummy|pass|pw|bearer|basic)
-    | &?(?:str|string|bytes|int|bool|any|text|varchar|secretstr|unicode|object)[?!]?(?:\|.*)?
+    | &?(?:str|string|bytes|int|bool|any|text|varchar|secret(?:str|bytes)|unicode|object)[?!]?(?:\|.*)?
     | change[-_ ]?(?:me|it|this)\W? | (?:your|insert|enter|put|add|replace)[-_ ][a-z_\ -]*
     | (?:await|new|lambda|typeof)\ .* | (?:process|import\.meta|os)\.[a-z].*
-    | \(?[a-z_.]+\d?[a-z_.]*(?:->\w+)*[(\[].*                          # a call, a subscript
+    | \(?(?:[a-z_]\w*(?:\.[a-z_]\w*)+|[a-z_.]+\d?[a-z_]*(?:->\w+)*)[(\[].*   # a call, a subscript
     | (?:self|this|cls|config|conf|cfg|settings|env|args|opts|options|request|req|user|params|data
         |body|form|props|state|ctx|secrets|vars?|local|module|credentials|creds)(?:\.\w+)+
     | (?:[a-z_][\w.]*[._])?(?:password|passwd|pwd|passphrase|secret|token|key)(?:_[a-z]{1,8})?
@@ -84,7 +83,7 @@ _PLAIN = re.compile(
     r"(?:[a-z]{0,23}|[A-Z]{0,23}|[a-z]{0,18}(?:[A-Z]{1,5}[a-z]{2,18}\d{0,5}){1,12}[A-Z]{0,3})\d{0,4}"
     r"|\d{0,13}"
 )
-_NAMED_DIGEST = re.compile(r"(?:sha\d+|md5|blake\w+)[:-]")
+_NO_CREDENTIAL = re.compile(r"\s|://|^(?:sha\d+|md5|blake\w+)[:-]")
 _IDENTIFIER = re.compile(r"[0-9A-Fa-f]{7,64}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 
 
@@ -109,12 +108,7 @@ def _is_password(value: str) -> bool:
 
 def _is_credential(value: str) -> bool:
     """True for one word that looks random, digests without a label and UUIDs included."""
-    if (
-        len(value) < 10
-        or "://" in value
-        or any(map(str.isspace, value))
-        or _NAMED_DIGEST.match(value)
-    ):
+    if len(value) < 10 or _NO_CREDENTIAL.search(value):
         return False
     return _is_random(value) and _is_password(value)
 
@@ -154,7 +148,7 @@ grafana-token      glsa_,glc_          gl(?:sa|c)_[\w+/=]{32,}
 groq-key           gsk_                <gsk_>[^\W_]{40,}
 heroku-key         HRKU-               HRKU-[\w-]{36,}
 huggingface-token  hf_                 <hf_>[^\W_]{30,40}+(?![\w-])
-jwt                eyJ  <eyJ>[\w-]{10,1024}+\.(?:eyJ[\w-]{4,}+|[\w-]*+(?:\.[\w-]{8,}+){2})\.[\w-]{4,}
+jwt                eyJ  <eyJ>[\w-]{10,1024}+\.(?:eyJ[\w-]++|[\w-]*+(?:\.[\w-]{8,}+){2})\.[\w-]{4,}
 linear-key         lin_                lin_(?:api|oauth)_[^\W_]{32,}
 mailgun-key        key-                key-(?:(?<![\w-]key-)|(?<=\\[nrt]key-))[0-9a-f]{32}(?![\w-])
 newrelic-key       NRAK-               NRAK-[A-Z0-9]{24,}
@@ -349,7 +343,8 @@ class _Search:
         """As `_scrub`; keys and words repeat, so each is looked at once."""
         if text not in self.seen:
             self.seen[text] = _scrub(text, self.rows, self.allowed, self.kinds)
-        return self.seen[text]
+        scrubbed = self.seen[text]
+        return text if scrubbed == text else scrubbed  # not an equal one: identity says "unchanged"
 
     def named(self, text: str, name: str) -> str:
         """The text, or a placeholder where the first row that knows the name says it is secret."""

@@ -1,8 +1,8 @@
 """Words for the full-text index, a query as match expressions, and previews.
 
 The tokenizer splits at everything that is no letter or digit, which loses scripts that are written
-without spaces. Each of their characters therefore becomes a word of its own, and a query's run of them
-a phrase: that finds a run of any length, also one or two characters, at its exact place.
+without spaces. Each of their characters therefore becomes a word of its own, and a query's run of
+them a phrase: that finds a run of any length, also one or two characters, at its exact place.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar, Tibetan.
@@ -22,9 +23,11 @@ _RUN: Final = re.compile(f"[{_UNSPACED}]+")
 _WORD: Final = re.compile(f"[^\\W_{_UNSPACED}]+|[{_UNSPACED}]+")
 # Words that say nothing about which record is meant, left out once a query is taken word by word.
 _STOP: Final = frozenset(
-    "a an and are as at be been but by can could did do does for from had has have how i if in into is it "
-    "its me my no not of on or our should so than that the their them then there these they this to us was "
-    "we were what when where which who why will with would you your".split()
+    (  # noqa: SIM905 - a sentence a person can read
+        "a an and are as at be been but by can could did do does for from had has have how i if in "
+        "into is it its me my no not of on or our should so than that the their them then there "
+        "these they this to us was we were what when where which who why will with would you your"
+    ).split()
 )
 _MAX_TERMS: Final = 64
 
@@ -91,12 +94,10 @@ def _words(chunk: str) -> Iterator[str]:
 
 
 def _pieces(word: str) -> Iterator[str]:
-    if not _RUN.fullmatch(word):
-        yield word
-    elif len(word) == 1:
+    if len(word) == 1 or not _RUN.fullmatch(word):
         yield word
     else:
-        yield from (f"{one} {two}" for one, two in zip(word, word[1:], strict=False))
+        yield from (f"{one} {two}" for one, two in pairwise(word))
 
 
 def _quoted(phrases: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Arguments of the tools: parsed once, strictly, and shown to agents as a short schema.
 
-A list, number or object that a client sends as JSON text is taken; text stays text. Unknown arguments
-are refused, so that a mistyped name is not lost in silence.
+A list, number or object that a client sends as JSON text is taken; text stays text. Unknown
+arguments are refused, so that a mistyped name is not lost in silence.
 """
 
 from __future__ import annotations

@@ -49,28 +49,30 @@ class Tool:
 
 
 _WRITE: Final = (
-    "Keep a fact for every agent: appends a version to scope/key, like listing/553 + assessment. Write "
-    "findings, decisions and corrections once you know them. expected_version: the version you read (0: "
-    "new), else nothing is written. if_changed skips an equal value."
+    "Keep a fact for every agent: appends a version to scope/key, like listing/553 + assessment. "
+    "Write findings, decisions and corrections once you know them. expected_version: the version "
+    "you read (0: new), else nothing is written. if_changed skips an equal value. request_id makes "
+    "a retry safe."
 )
 _READ: Final = (
-    "Read scope+key, or several names (scope/key or scope/key@2). history: all versions with outcomes. "
-    "Reread what is stale before acting on it."
+    "Read scope+key, or several names (scope/key or scope/key@2). history: all versions with "
+    "outcomes. Reread what is stale before acting on it."
 )
 _SEARCH: Final = (
-    "Find records by words, path or code; no query lists the newest. Use it before working out what "
-    "another agent may know."
+    "Find records by words, path or code; no query lists the newest. Use it before working out "
+    "what another agent may know."
 )
 _OUTCOME: Final = "Report what really happened after acting on a record; moves its confidence."
 _STATS: Final = "Counts, agents, what waits; verify recomputes every hash."
 _CREATE: Final = (
-    "Before you stop: hand over. summary is one line, next[0] the first step, open the questions, pins the "
-    "records (scope/key) to start from. To hand a packet back: in_reply_to, status, token. details: severity, "
-    "objective, last_request, evidence, if_then, dead_ends, decisions, results."
+    "Before you stop: hand over. summary is one line, next[0] the first step, open the questions, "
+    "pins the records (scope/key) to start from. To hand a packet back: in_reply_to, status, "
+    "token. details: severity, objective, last_request, evidence, if_then, dead_ends, decisions, "
+    "results."
 )
 _PICKUP: Final = (
-    "First call of a session: claims what waits for you, with its pinned records and which are stale. peek "
-    "only looks; read_back tells the sender what you understood."
+    "First call of a session: claims what waits for you, with its pinned records and which are "
+    "stale. peek only looks; read_back tells the sender what you understood."
 )
 
 

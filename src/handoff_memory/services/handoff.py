@@ -1,7 +1,7 @@
 """Handoff packets: writing them, claiming exactly once, handing back, and what moved since.
 
-A packet pins exact versions of records. Whoever picks it up gets those versions and a list of the ones
-that have been replaced; the newer value is never slipped in.
+A packet pins exact versions of records. Whoever picks it up gets those versions and a list of the
+ones that have been replaced; the newer value is never slipped in.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _new_id(tx: Tx) -> str:
 # --- picking up --------------------------------------------------------------------------------
 
 
-def pickup(
+def pickup(  # noqa: PLR0913 - one keyword a choice of the caller
     tx: Tx,
     who: Author,
     limits: Limits,
@@ -289,7 +289,7 @@ def _waits(tx: Tx, who: Author, row: Row, author_session: str) -> bool:
     return now == "waiting" and not own
 
 
-def _claim(
+def _claim(  # noqa: PLR0913 - one keyword a field of the entry
     tx: Tx,
     who: Author,
     row: Row,

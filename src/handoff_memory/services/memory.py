@@ -63,7 +63,7 @@ class OutcomeDraft:
 # --- writing -----------------------------------------------------------------------------------
 
 
-def draft_record(
+def draft_record(  # noqa: PLR0913 - one keyword a field of the record
     limits: Limits,
     *,
     scope: str,

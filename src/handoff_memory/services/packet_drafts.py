@@ -46,7 +46,7 @@ class PacketDraft:
     digest: bytes
 
 
-def draft_packet(
+def draft_packet(  # noqa: PLR0913 - one keyword a field of the packet
     limits: Limits,
     *,
     summary: str,
@@ -148,7 +148,7 @@ def _size_warnings(content: Any, size: int) -> tuple[str, ...]:
     largest = ", ".join(fields[:2])
     if size > packet.MAX_CHARS:
         raise TooLargeError(
-            f"the packet has {size} characters, the limit is {packet.MAX_CHARS}; largest: {largest}",
+            f"the packet has {size} characters of at most {packet.MAX_CHARS}; largest: {largest}",
             way_out="Put long text into a record with memory_write and pin it.",
             size_chars=size,
             limit_chars=packet.MAX_CHARS,

@@ -82,7 +82,7 @@ def search(
     return reply
 
 
-def _list(
+def _list(  # noqa: PLR0913 - parts of one search
     tx: Tx,
     limits: Limits,
     wanted: Search,

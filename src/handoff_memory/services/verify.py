@@ -1,7 +1,7 @@
 """Verification: everything that is mutable is recomputed from the hashed rows.
 
-The journal and the rows of each kind are walked together in the order of their seq, so nothing has to
-be held but opinions and states. Every broken row is named; a break does not hide what comes after it.
+The journal and the rows of each kind are walked together in the order of their seq, so nothing has
+to be held but opinions and states. Every broken row is named; a break does not hide what follows.
 """
 
 from __future__ import annotations

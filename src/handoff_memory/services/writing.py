@@ -17,7 +17,7 @@ from handoff_memory.store.journal import Appended
 Reply = dict[str, Any]
 
 
-def append(
+def append(  # noqa: PLR0913 - one keyword a part of the entry
     tx: Tx,
     who: Author,
     kind: str,

@@ -1,8 +1,8 @@
 """The one module that imports a SQLite driver.
 
 Two SQLite libraries that open the same file in one process drop each other's POSIX locks and lose
-acknowledged writes, so nothing else may import one. Every SQLite from 3.7.0 to 3.51.2 can corrupt a WAL
-database that several processes share; `pysqlite3` bundles a newer one (docs/adr/0002).
+acknowledged writes, so nothing else may import one. Every SQLite from 3.7.0 to 3.51.2 can corrupt a
+WAL database that several processes share; `pysqlite3` bundles a newer one (docs/adr/0002).
 """
 
 from __future__ import annotations

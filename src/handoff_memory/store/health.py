@@ -43,7 +43,7 @@ _META: Final = "SELECT value FROM meta WHERE name = :name"
 
 
 def file_problems(tx: Tx) -> list[str]:
-    """What SQLite's integrity check says, including the full-text index; empty where all is well."""
+    """What SQLite's integrity check says of tables and full-text index; empty if all is well."""
     found = [
         str(row["integrity_check"]) for row in tx.all(f"PRAGMA integrity_check({_PROBLEM_LIMIT})")
     ]

@@ -1,7 +1,7 @@
 """The journal: the only place that appends, numbering and chaining every hashed row.
 
 A row and its journal line are inserted together; nothing else inserts into these tables. The entry
-that is hashed is rebuilt from the row's columns on verification, so each fact stands in the file once.
+that is hashed is rebuilt from the row's columns on verification, so a fact stands in the file once.
 """
 
 from __future__ import annotations

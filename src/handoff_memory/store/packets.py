@@ -25,7 +25,7 @@ _OPEN: Final = (
 )
 _RECENT: Final = _PACKET + " WHERE p.project = :project ORDER BY p.seq DESC LIMIT :limit"
 
-_OPEN  # An open packet whose lease ran out waits again; one whose time is over has expired (core.packet).
+# An open packet whose lease ran out waits again; one whose time is over has expired.
 _OPEN_STATES: Final = """
     SELECT s.*, p.session AS author_session, p.status FROM packet_states s
     JOIN packets p ON p.seq = s.seq

@@ -40,7 +40,8 @@ _HEAD: Final = """
 _SET_HEAD: Final = """
     INSERT INTO heads (project, scope, key, seq, version)
     VALUES (:project, :scope, :key, :seq, :version)
-    ON CONFLICT (project, scope, key) DO UPDATE SET seq = excluded.seq, version = excluded.version"""
+    ON CONFLICT (project, scope, key)
+    DO UPDATE SET seq = excluded.seq, version = excluded.version"""
 
 _ADD_OPINION: Final = """
     INSERT INTO opinions (seq, confidence, success, partial, failure, critical_failure)

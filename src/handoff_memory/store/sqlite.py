@@ -1,7 +1,7 @@
 """The SQLite engine: how the file is opened, written in batches and read in snapshots.
 
-The only `BEGIN` and `COMMIT` of the program stand here. A `Writer` or `Reader` belongs to the thread
-that opened it. Driver errors become ours here and nowhere else.
+The only `BEGIN` and `COMMIT` of the program stand here. A `Writer` or `Reader` belongs to the
+thread that opened it. Driver errors become ours here and nowhere else.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class Writer:
 
     def _wal_bytes(self) -> int:
         try:
-            return os.stat(self._wal).st_size
+            return self._wal.stat().st_size
         except OSError:
             return 0
 
