@@ -10,6 +10,9 @@ import orjson
 from mcp_types import CallToolResult, TextContent
 
 from handoff_memory.core.errors import MemoryFault
+from handoff_memory.services.faults import error_reply
+
+__all__ = ["error_reply", "failure", "fault_of", "result"]
 
 
 def result(reply: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
@@ -29,14 +32,3 @@ def fault_of(error: Exception) -> MemoryFault:
 def failure(error: Exception) -> CallToolResult:
     """An error as a result that the model sees: code, sentence, and what to do next."""
     return result(error_reply(fault_of(error)), is_error=True)
-
-
-def error_reply(fault: MemoryFault) -> dict[str, Any]:
-    """An error as JSON, the same on every surface."""
-    return {
-        "code": fault.code,
-        "message": fault.message,
-        "retryable": fault.retryable,
-        "next": fault.next_step,
-        **fault.facts,
-    }

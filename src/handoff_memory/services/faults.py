@@ -1,0 +1,18 @@
+"""How an error is told: the same JSON object on every surface."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from handoff_memory.core.errors import MemoryFault
+
+
+def error_reply(fault: MemoryFault) -> dict[str, Any]:
+    """An error as JSON, the same on every surface."""
+    return {
+        "code": fault.code,
+        "message": fault.message,
+        "retryable": fault.retryable,
+        "next": fault.next_step,
+        **fault.facts,
+    }
