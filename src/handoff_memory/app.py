@@ -14,10 +14,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from handoff_memory import liveness, workspace
-from handoff_memory.bridge import Bridge
 from handoff_memory.core import names
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import DatabaseMissingError, StorageError
@@ -25,6 +24,9 @@ from handoff_memory.settings import Settings
 from handoff_memory.store import driver
 from handoff_memory.store.engine import Operation, Row
 from handoff_memory.store.sqlite import Reader, Source, Writer
+
+if TYPE_CHECKING:
+    from handoff_memory.bridge import Bridge
 
 T = TypeVar("T")
 
@@ -112,6 +114,8 @@ class App:
 @asynccontextmanager
 async def open_app(settings: Settings, makers: Makers | None = None) -> AsyncIterator[App]:
     """The application on this event loop; the database is opened by the first call."""
+    from handoff_memory.bridge import Bridge  # noqa: PLC0415 - a command needs no asyncio: 0.1 s
+
     makers = makers or Makers()
     source = Source(settings.database, settings.durable, makers.clock, makers.entropy)
     app = App(settings, makers, Bridge(source, deadline_s=settings.deadline_s))
