@@ -50,17 +50,20 @@ class Settings:
         return self.database == home or self.database.resolve() == home.resolve()
 
 
-def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
+def read_settings(
+    environ: Mapping[str, str] | None = None, *, flags: Mapping[str, str] | None = None
+) -> Settings:
     """The settings of this process.
 
     Args:
         environ: Environment to read instead of the process's own.
+        flags: What the command line says, under the same names; it wins.
 
     Raises:
         InvalidArgumentError: A variable has a value that it cannot have; the message names it.
         InvalidNameError: `AGENT_ID` is no agent id.
     """
-    env = os.environ if environ is None else environ
+    env = {**(os.environ if environ is None else environ), **(flags or {})}
     home = _path(env.get("OSIRIS_HOME") or "~/.osiris")
     agent = env.get("AGENT_ID", "").strip()
     return Settings(
