@@ -51,7 +51,7 @@ def parse(text: str) -> Any:
     """
     try:
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
+    except ValueError as error:  # an integer of thousands of digits raises a plain one
         raise InvalidValueError(f"this is no JSON: {error}") from error
     except RecursionError as error:
         raise InvalidValueError(f"JSON nested deeper than {MAX_DEPTH} levels") from error
