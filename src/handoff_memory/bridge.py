@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -63,10 +65,10 @@ class Bridge:
         self._pending: deque[_Waiting] = deque()
         self._wake = asyncio.Event()
         self._closing = False
-        self._writer: _Thread[Writer] | None = None
         self._opening = asyncio.Lock()
-        self._readers: asyncio.Queue[_Thread[Reader]] = asyncio.Queue()
-        self._reader_count = 0
+        self._writer: _Thread[Writer] | None = None
+        self._turns = asyncio.Semaphore(_READERS)
+        self._idle: list[_Thread[Reader]] = []
         self.failed_writes = 0
         self._runner = asyncio.create_task(self._run(), name="writer")
 
@@ -78,8 +80,9 @@ class Bridge:
         Raises:
             MemoryFault: What the operation raised, or why the database could not take it.
         """
+        until = self._deadline()
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self._pending.append(_Waiting(operation, future, time.monotonic() + self._deadline_s))
+        self._pending.append(_Waiting(operation, future, until))
         self._wake.set()
         return await future
 
@@ -89,36 +92,62 @@ class Bridge:
         Raises:
             MemoryFault: What the operation raised, or why the database could not serve.
         """
-        reader = await self._take_reader()
-        try:
-            return await reader.run(lambda connection: connection.read(operation))
-        finally:
-            self._readers.put_nowait(reader)
+        until = self._deadline()
+        async with self._turns:
+            while not self._idle:
+                await asyncio.shield(self._add_reader(until))
+            reader = self._idle.pop()
+            try:
+                return await reader.run(lambda connection: connection.read(operation))
+            finally:
+                self._idle.append(reader)
 
-    async def open(self) -> _Thread[Writer]:
+    async def open(self) -> None:
         """Open the database now instead of with the first call.
 
         Raises:
             StorageError: The database cannot serve.
         """
-        async with self._opening:
-            if self._writer is None:
-                thread = _Thread(lambda: Writer(self._source, deadline_s=self._deadline_s))
-                await thread.open()
-                self._writer = thread
-            return self._writer
+        await asyncio.shield(self._opened_writer(self._deadline()))
 
     async def close(self) -> None:
         """Finish what was accepted, then close every connection."""
         self._closing = True
         self._wake.set()
         await self._runner
-        while self._reader_count:
-            await (await self._readers.get()).close()
-            self._reader_count -= 1
-        if self._writer is not None:
-            await self._writer.close()
-            self._writer = None
+        async with AsyncExitStack() as stack:
+            for turn in (self._turns,) * _READERS:
+                await stack.enter_async_context(turn)
+            await stack.enter_async_context(self._opening)
+            while self._idle:
+                await self._idle.pop().close()
+            if self._writer is not None:
+                await self._writer.close()
+                self._writer = None
+
+    def _deadline(self) -> float:
+        if self._closing:
+            raise RuntimeError("the memory is closed")
+        return time.monotonic() + self._deadline_s
+
+    # Both are shielded from the cancellation of who needs them first: a connection that nobody waits
+    # for would be lost, and its lock file with it.
+
+    async def _opened_writer(self, until: float) -> _Thread[Writer]:
+        async with self._opening:
+            if self._writer is None:
+                patience_s = max(0.0, until - time.monotonic())  # others may have used it up
+                thread = _Thread(lambda: Writer(self._source, deadline_s=patience_s))
+                await thread.open()
+                self._writer = thread
+            return self._writer
+
+    async def _add_reader(self, until: float) -> None:
+        await self._opened_writer(until)
+        async with self._opening:
+            thread = _Thread(lambda: Reader(self._source))
+            await thread.open()
+            self._idle.append(thread)
 
     async def _run(self) -> None:
         while not (self._closing and not self._pending):
@@ -132,7 +161,7 @@ class Bridge:
         until = min(waiting.until for waiting in batch)
         operations = [waiting.operation for waiting in batch]
         try:
-            writer = await self.open()
+            writer = await self._opened_writer(until)
             results = await writer.run(lambda conn: conn.write(operations, until=until))
         except BusyError as error:
             self._give_up_on_late(batch, error)
@@ -141,7 +170,13 @@ class Bridge:
         else:
             for waiting, result in zip(batch, results, strict=True):
                 _settle(waiting.future, result)
+            await self._tend(writer)
+
+    async def _tend(self, writer: _Thread[Writer]) -> None:
+        try:
             await writer.run(Writer.tend)
+        except Exception:  # noqa: BLE001 - a fault of ours must not end the one task that writes
+            traceback.print_exc()
 
     def _give_up_on_late(self, batch: list[_Waiting], error: BusyError) -> None:
         now = time.monotonic()
@@ -154,19 +189,6 @@ class Bridge:
         self.failed_writes += len(batch)
         for waiting in batch:
             _settle(waiting.future, error)
-
-    async def _take_reader(self) -> _Thread[Reader]:
-        await self.open()
-        if self._readers.empty() and self._reader_count < _READERS:
-            self._reader_count += 1
-            thread = _Thread(lambda: Reader(self._source))
-            try:
-                await thread.open()
-            except BaseException:
-                self._reader_count -= 1
-                raise
-            return thread
-        return await self._readers.get()
 
 
 def _settle(future: asyncio.Future[Any], result: Any) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp import Client, StdioServerParameters
 
-from handoff_memory.server.stdio import MAX_LINE_BYTES, outline, parse
+from handoff_memory.server.lines import MAX_LINE_BYTES, outline, parse
 
 ECHO_SERVER = [sys.executable, "-W", "error", str(Path(__file__).with_name("echo_server.py"))]
 LAUNCHER = "import subprocess, sys; subprocess.run(sys.argv[1:])"

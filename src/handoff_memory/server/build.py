@@ -26,6 +26,7 @@ Context = ServerRequestContext[Any, Any]
 
 NAME: Final = "handoff-memory"
 _GREETING_PATIENCE_S: Final = 0.05
+_GREETINGS: Final = frozenset({"initialize", "server/discover"})
 _HOUR_MS: Final = 3_600_000
 
 
@@ -102,10 +103,8 @@ class _Surface:
     async def greet(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Put how many packets wait into the instructions, if the database can say it in time."""
         answer = await call_next(ctx)
-        if isinstance(answer, types.InitializeResult | types.DiscoverResult):
-            return answer.model_copy(
-                update={"instructions": instructions(await self._waiting(ctx))}
-            )
+        if ctx.method in _GREETINGS and isinstance(answer, dict):  # as it goes over the wire
+            return {**answer, "instructions": instructions(await self._waiting(ctx))}
         return answer
 
     async def _call(self, who: Author, name: str, given: dict[str, Any]) -> Reply:

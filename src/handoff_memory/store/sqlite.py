@@ -232,8 +232,8 @@ class Reader:
         self._watch = place.Watch(source.path)
         with _faults():
             self._conn = _connected(source.path)
-            _configure(self._conn, ("PRAGMA query_only = ON",))
             self._conn.execute(f"PRAGMA busy_timeout = {_READ_PATIENCE_MS}")
+            _configure(self._conn, ("PRAGMA query_only = ON",))
             self.is_current = migrate.inspect(self._conn) >= migrate.newest()
         self._watch.settle()
 
@@ -283,15 +283,18 @@ def _configure(conn: driver.Connection, more: Sequence[str]) -> None:
 
 def _opened(source: Source, lock: ProcessLock, deadline_s: float) -> driver.Connection:
     until = time.monotonic() + deadline_s
-    with lock.held(deadline_s / 2), _faults():
+    with _faults():
         conn = _connected(source.path)
         try:
-            _patiently(lambda: migrate.inspect(conn), until)  # before anything that writes
-            conn.execute(f"PRAGMA busy_timeout = {int(deadline_s * 500)}")
-            _patiently(lambda: conn.execute("PRAGMA journal_mode = WAL").fetchone(), until)
+            present = _patiently(
+                lambda: migrate.inspect(conn), until
+            )  # before anything that writes
             _configure(conn, _DURABLE if source.durable else _RELAXED)
-            if migrate.inspect(conn) < migrate.newest():
-                _patiently(lambda: _migrated(conn), until)
+            if present < migrate.newest():  # else it opens without waiting for anybody
+                with lock.held(deadline_s / 2):
+                    conn.execute(f"PRAGMA busy_timeout = {int(deadline_s * 500)}")
+                    _patiently(lambda: conn.execute("PRAGMA journal_mode = WAL").fetchone(), until)
+                    _patiently(lambda: _migrated(conn), until)
         except BaseException:
             conn.close()
             raise
