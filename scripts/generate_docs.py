@@ -1,0 +1,247 @@
+"""Write the pages of docs/ that are made from the code; `--check` only says which are out of date.
+
+docs/errors.md comes from the error classes, the test vectors of docs/format.md from core.entry, and
+docs/demo-transcript.md from a run of the demo.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from handoff_memory.core import entry
+from handoff_memory.core.errors import (
+    InputError,
+    MemoryFault,
+    StateError,
+    StorageError,
+    error_types,
+)
+
+ROOT: Final = Path(__file__).parents[1]
+DOCS: Final = ROOT / "docs"
+_BEGIN: Final = "<!-- vectors: written by scripts/generate_docs.py -->\n"
+_END: Final = "<!-- end of vectors -->\n"
+
+_ERRORS_HEAD: Final = """\
+# Errors
+
+Every error of a tool, a command or the library has a stable code. This page is written by
+`python scripts/generate_docs.py` from `handoff_memory.core.errors`; a test compares them.
+
+A tool that fails answers with `isError` and a JSON object:
+
+| field | what it is |
+|---|---|
+| `code` | one of the codes below; never changes its meaning |
+| `message` | one sentence for people; may change |
+| `retryable` | whether the same call may succeed later, unchanged |
+| `next` | what to do now |
+| others | facts for deciding: the current version, the holder, the limit, the nearest names |
+
+After `database_io`, or where a reply was lost on its way, a write may have landed all the same. Send
+it again with the same `request_id`: what was done is not done twice, and the reply says
+`replayed: true`.
+"""
+_FAMILIES: Final[dict[type[MemoryFault], str]] = {
+    InputError: "The call is wrong",
+    StateError: "The memory is not as the call assumed",
+    StorageError: "The database cannot serve",
+    MemoryFault: "Anything else",
+}
+
+# A first version, a second one, an outcome, a packet and its claim: fixed values, in this order.
+_AUTHOR: Final = {"agent": "scout-agent", "session": "s_000000000001", "authn": "declared"}
+_NAME: Final = {"project": "", "scope": "listing/553", "key": "assessment"}
+_ROWS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
+    (
+        "record",
+        {
+            **_AUTHOR,
+            **_NAME,
+            "at": 1_700_000_000_000_000,
+            "op": None,
+            "version": 1,
+            "confidence": 700_000,
+            "tags": ["assessment", "größe"],
+            "source": 'board "example"',
+            "expires_at": None,
+            "body": '{"verdict":"apply"}',
+        },
+    ),
+    (
+        "record",
+        {
+            **_AUTHOR,
+            **_NAME,
+            "at": 1_700_000_060_000_000,
+            "op": "retry-1",
+            "version": 2,
+            "confidence": 500_000,
+            "tags": [],
+            "source": None,
+            "expires_at": 1_700_003_660_000_000,
+            "body": '{"verdict":"maybe","why":"預算減少"}',
+        },
+    ),
+    (
+        "outcome",
+        {
+            **_AUTHOR,
+            "at": 1_700_000_120_000_000,
+            "op": None,
+            "record": 2,
+            "outcome": "failure",
+            "before": 500_000,
+            "after": 325_000,
+            "packet": None,
+            "body": None,
+        },
+    ),
+    (
+        "packet",
+        {
+            **_AUTHOR,
+            "at": 1_700_000_180_000_000,
+            "op": None,
+            "project": "",
+            "packet": "h_1f4089bf",
+            "recipient": "executor-agent",
+            "status": None,
+            "priority": 1,
+            "expires_at": None,
+            "in_reply_to": None,
+            "thread": "h_1f4089bf",
+            "pins": [{"scope": "listing/553", "key": "assessment", "version": 1, "hash": ""}],
+            "body": '{"next":["start here"],"summary":"one line"}',
+        },
+    ),
+    (
+        "claim",
+        {
+            "agent": "executor-agent",
+            "session": "s_000000000002",
+            "authn": "declared",
+            "at": 1_700_000_240_000_000,
+            "op": None,
+            "packet": "h_1f4089bf",
+            "action": "claimed",
+            "lease_us": 3_600_000_000,
+            "body": None,
+        },
+    ),
+)
+
+
+def errors_page() -> str:
+    """docs/errors.md."""
+    parts = [_ERRORS_HEAD]
+    for family, heading in _FAMILIES.items():
+        parts += [
+            f"\n## {heading}\n\n",
+            "| code | when | retryable | what to do |\n|---|---|---|---|\n",
+        ]
+        for kind in error_types():
+            if _family(kind) is family:
+                when = "An exception nobody foresaw." if kind is MemoryFault else _when(kind)
+                retry = "yes" if kind.retryable else "no"
+                parts.append(f"| `{kind.code}` | {when} | {retry} | {kind.way_out} |\n")
+    return "".join(parts)
+
+
+def vectors() -> list[dict[str, Any]]:
+    """The test vectors of docs/format.md, a chain of five entries."""
+    found: list[dict[str, Any]] = []
+    chain, records = entry.GENESIS, []
+    for seq, (kind, given) in enumerate(_ROWS, start=1):
+        body, salt = given["body"], bytes([seq]) * entry.SALT_BYTES
+        row = {field: value for field, value in given.items() if field != "body"}
+        if kind == "packet":
+            row["pins"] = [{**pin, "hash": records[0].hex()} for pin in row["pins"]]
+        commit = None if body is None else entry.commit_body(salt, body.encode())
+        previous = records[-1] if kind == "record" and records else None
+        columns = {**row, "seq": seq, "body_commit": commit, "prev": previous}
+        for listed in {"tags", "pins"} & row.keys():
+            columns[listed] = json.dumps(row[listed])
+        data = entry.entry_bytes(kind, 1, columns)
+        chain = entry.next_chain(chain, data)
+        if kind == "record":
+            records.append(entry.entry_hash(data))
+        found.append(
+            {
+                "kind": kind,
+                "v": 1,
+                "seq": seq,
+                "row": row,
+                "salt": None if body is None else salt.hex(),
+                "body": body,
+                "body_commit": None if commit is None else commit.hex(),
+                "prev": None if previous is None else previous.hex(),
+                "entry": data.decode(),
+                "entry_hash": entry.entry_hash(data).hex(),
+                "chain": chain.hex(),
+            }
+        )
+    return found
+
+
+def format_page() -> str:
+    """docs/format.md with fresh vectors; what people wrote around them stays."""
+    page = (DOCS / "format.md").read_text("utf-8")
+    before, _, rest = page.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    block = json.dumps(vectors(), ensure_ascii=False, indent=1)
+    return f"{before}{_BEGIN}\n```json\n{block}\n```\n\n{_END}{after}"
+
+
+def transcript_page() -> str:
+    """docs/demo-transcript.md, from a run of the demo."""
+    done = subprocess.run(  # noqa: S603 - our own script
+        [sys.executable, str(ROOT / "demo" / "run.py"), "--transcript"],
+        check=True,
+        stdout=subprocess.PIPE,
+        timeout=120,
+    )
+    return done.stdout.decode()
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "errors.md": errors_page,
+    "format.md": format_page,
+    "demo-transcript.md": transcript_page,
+}
+
+
+def main() -> int:
+    """Write the pages, or with `--check` only compare them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if a page is stale")
+    check = parser.parse_args().check
+    stale = []
+    for name, page in PAGES.items():
+        path, text = DOCS / name, page()
+        if path.exists() and path.read_text("utf-8") == text:
+            continue
+        stale.append(name)
+        if not check:
+            path.write_text(text, "utf-8", newline="\n")
+        print(f"{name} {'is out of date' if check else 'was written'}")
+    return 1 if check and stale else 0
+
+
+def _family(kind: type[MemoryFault]) -> type[MemoryFault]:
+    return next(family for family in _FAMILIES if issubclass(kind, family))
+
+
+def _when(kind: type[MemoryFault]) -> str:
+    return " ".join((inspect.getdoc(kind) or "").split())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
