@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handoff_memory.rules import redact
-from handoff_memory.rules.redact import redact_text, redact_value, secret_kinds
+from handoff_memory.rules.redact import Redacted, kinds, redact_text, redact_value, secret_kinds
 from secrets_corpus import CANARIES, INNOCENT, Canary, pem
 
 MIB = 1 << 20
@@ -60,7 +59,7 @@ def test_the_corpus_is_large_enough() -> None:
 
 
 def test_every_kind_in_the_table_has_a_canary() -> None:
-    assert {row.kind for row in redact._ROWS} == {canary.kind for canary in CANARIES}
+    assert {row.kind for row in kinds.ROWS} == {canary.kind for canary in CANARIES}
 
 
 @each_canary
@@ -111,7 +110,7 @@ def test_a_secret_after_an_equals_sign_is_replaced_and_the_name_survives(canary:
 
 @pytest.mark.parametrize("text", INNOCENT)
 def test_an_innocent_text_stays_as_it_is(text: str) -> None:
-    assert redact_text(text) == redact.Redacted(text, ())
+    assert redact_text(text) == Redacted(text, ())
     assert redact_value({"text": text, text: ["x"]}).kinds == ()
     assert redact_text(json.dumps({"text": text})).kinds == ()
 
@@ -227,16 +226,16 @@ def test_a_block_between_prose_leaves_the_prose() -> None:
 
 def test_no_token_is_shorter_than_the_words_that_are_searched_for_hints() -> None:
     for canary in CANARIES:
-        for row in redact._TOKEN_ROWS:
+        for row in kinds.TOKEN_ROWS:
             found = row.pattern.search(canary.text)
-            assert found is None or len(found[0]) >= redact._LONG_WORD
+            assert found is None or len(found[0]) >= kinds.LONG_WORD
 
 
 @given(texts)
 def test_redacting_twice_changes_nothing_more(text: str) -> None:
     once = redact_text(text)
 
-    assert redact_text(once.value) == redact.Redacted(once.value, ())
+    assert redact_text(once.value) == Redacted(once.value, ())
 
 
 @given(st.text(st.characters(exclude_characters="-_.:=/>@' \"`", codec="utf-8"), max_size=40))

@@ -92,8 +92,10 @@ def draft_record(  # noqa: PLR0913 - one keyword a field of the record
         InputError: What is wrong with an argument; nothing was written.
     """
     name = names.writable(plain_name(limits, scope, key))
-    clean = redact.redact_value(value, limits.allowed)
-    body = canonical.encode(clean.value)
+    body = canonical.encode(value)  # refuses what nothing below could walk
+    clean: redact.Redacted[Any] = redact.redact_value(value, limits.allowed)
+    if clean.kinds:
+        body = canonical.encode(clean.value)
     if len(body) > limits.value_bytes:
         raise TooLargeError(
             f"the value takes {len(body)} bytes, the limit is {limits.value_bytes}",

@@ -85,6 +85,7 @@ def draft_packet(  # noqa: PLR0913 - one keyword a field of the packet
             {**({"workspace": workspace} if workspace else {}), **(details or {})}, len(done)
         ),
     }
+    canonical.encode(content)  # refuses what nothing below could walk
     clean: redact.Redacted[Any] = redact.redact_value(content, limits.allowed)
     body = canonical.encode(clean.value)
     warnings = _size_warnings(clean.value, len(body.decode()))
