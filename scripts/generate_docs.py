@@ -45,8 +45,8 @@ A tool that fails answers with `isError` and a JSON object:
 | `next` | what to do now |
 | others | facts for deciding: the current version, the holder, the limit, the nearest names |
 
-After `database_io`, or where a reply was lost on its way, a write may have landed all the same. Send
-it again with the same `request_id`: what was done is not done twice, and the reply says
+After `database_io`, or where a reply was lost on its way, a write may have landed all the same.
+Send it again with the same `request_id`: what was done is not done twice, and the reply says
 `replayed: true`.
 """
 _FAMILIES: Final[dict[type[MemoryFault], str]] = {
@@ -206,9 +206,11 @@ def transcript_page() -> str:
         [sys.executable, str(ROOT / "demo" / "run.py"), "--transcript"],
         check=True,
         stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
         timeout=120,
     )
-    return done.stdout.decode()
+    return done.stdout
 
 
 PAGES: Final[dict[str, Callable[[], str]]] = {
