@@ -20,6 +20,7 @@ from handoff_memory import liveness, workspace
 from handoff_memory.core import names
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import DatabaseMissingError, StorageError
+from handoff_memory.services import memory
 from handoff_memory.settings import Settings
 from handoff_memory.store import driver
 from handoff_memory.store.engine import Operation, Row
@@ -69,8 +70,10 @@ class Identity:
 
         Raises:
             InvalidNameError: That name is no agent id.
+            SecretRefusedError: It looks like a secret.
         """
         agent = self._settings.agent or names.agent_id(announced or UNNAMED)
+        memory.refuse_secret(self._settings.limits, "agent id", agent)
         return Author(
             agent,
             self.session,

@@ -88,7 +88,12 @@ def agent_id(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).strip().casefold()
     # Case folding can undo the normal form (such as for U+0345), and two spellings must meet.
     canonical = unicodedata.normalize("NFKC", folded).strip()
-    return _plain("agent id", canonical, MAX_AGENT)
+    try:
+        return _plain("agent id", canonical, MAX_AGENT)
+    except InvalidNameError as error:
+        raise InvalidNameError(
+            error.message, way_out="Name the agent plainly, such as AGENT_ID=researcher."
+        ) from error
 
 
 def tag(text: str) -> str:

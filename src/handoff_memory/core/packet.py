@@ -24,6 +24,7 @@ Action = Literal[
     "released",
     "withdrawn",
 ]
+ACTIONS: Final[tuple[Action, ...]] = get_args(Action)
 Priority = Literal["low", "normal", "high", "urgent"]
 PRIORITIES: Final[tuple[Priority, ...]] = get_args(Priority)
 

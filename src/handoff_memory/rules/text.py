@@ -84,8 +84,9 @@ def preview(text: str, terms: tuple[str, ...], width: int) -> str:
 
 
 def _normal(text: str) -> str:
-    # A NUL ends a text for the tokenizer.
-    return unicodedata.normalize("NFKC", text).replace("\0", " ")
+    # A NUL ends a text for the tokenizer, and half a character cannot be given to it.
+    whole = text.encode("utf-8", "replace").decode()
+    return unicodedata.normalize("NFKC", whole).replace("\0", " ")
 
 
 def _words(chunk: str) -> Iterator[str]:

@@ -22,7 +22,7 @@ def serve(settings: Settings) -> NoReturn:
 
 async def _serve(settings: Settings) -> None:
     async with open_app(settings) as app:
-        opening = asyncio.create_task(app.open())  # while the client still says hello
+        opening = asyncio.create_task(_open(app))  # while the client still says hello
 
         async def closing() -> None:
             await opening
@@ -31,6 +31,11 @@ async def _serve(settings: Settings) -> None:
 
         await serve_stdio(build_server(app), on_closing=closing)
         leave()
+
+
+async def _open(app: App) -> None:
+    await asyncio.to_thread(lambda: app.identity.project)  # may ask git, which may be slow
+    await app.open()
 
 
 async def _say_goodbye(app: App) -> None:

@@ -187,6 +187,7 @@ class MemoryTools:
         """Counts and health, and a verification where it is asked for."""
         reply = await self._read(who, lambda tx: presence.stats(tx, who, scope=given.scope))
         reply |= storage_facts(self._app.settings) | {"failed_writes": self._app.failed_writes}
+        reply.setdefault("waiting", 0)
         if given.verify:
             reply["verify"] = verify.shortened(await self._app.read(verify.verify))
         return reply

@@ -10,6 +10,7 @@ import orjson
 from mcp_types import CallToolResult, TextContent
 
 from handoff_memory.core.errors import MemoryFault
+from handoff_memory.rules import redact
 from handoff_memory.services.faults import error_reply
 
 __all__ = ["error_reply", "failure", "fault_of", "result"]
@@ -25,7 +26,8 @@ def fault_of(error: Exception) -> MemoryFault:
     """The promised error for any exception; one that nobody foresaw goes to stderr."""
     if isinstance(error, MemoryFault):
         return error
-    traceback.print_exception(error, file=sys.stderr)
+    trace = "".join(traceback.format_exception(error))
+    sys.stderr.write(redact.redact_text(trace).value)
     return MemoryFault(f"unexpected {type(error).__name__}")
 
 

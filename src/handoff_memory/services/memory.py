@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from handoff_memory.core import canonical, confidence, names, times
 from handoff_memory.core.author import Author
 from handoff_memory.core.confidence import Outcome
 from handoff_memory.core.errors import (
     InvalidArgumentError,
+    NotFoundError,
     SecretRefusedError,
     TooLargeError,
     VersionConflictError,
@@ -29,8 +30,10 @@ from handoff_memory.services.limits import (
     Limits,
 )
 from handoff_memory.services.writing import Reply
-from handoff_memory.store import records, search
+from handoff_memory.store import packets, records, search
 from handoff_memory.store.engine import Row, Tx
+
+_WITHOUT_PACKET: Final = "Report without packet_id, or with the id that handoff_pickup gave."
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ def _write(
     version = head["version"] if head else 0
     if expected_version is not None and expected_version != version:
         raise _conflict(name, expected_version, head)
-    if head and if_changed and bytes(head["body"] or b"") == draft.body:
+    if head and if_changed and _is_same(tx, head, draft):
         current = reading.get(tx, who.project, Name(name.scope, name.key))
         return {
             **_receipt(name.at(version), bytes(head["entry_hash"]), current["confidence"]),
@@ -208,6 +211,11 @@ def _write(
     return _with_redacted(reply, draft.redacted)
 
 
+def _is_same(tx: Tx, head: Row, draft: RecordDraft) -> bool:
+    expired = head["expires_at"] is not None and head["expires_at"] <= tx.now
+    return bytes(head["body"] or b"") == draft.body and not expired
+
+
 def draft_outcome(
     limits: Limits,
     *,
@@ -234,7 +242,7 @@ def report(tx: Tx, who: Author, draft: OutcomeDraft, *, op: str | None = None) -
     """Record what really happened with a version; moves that version's confidence.
 
     Raises:
-        NotFoundError: No such record or version.
+        NotFoundError: No such record, version or packet.
         RequestMismatchError: The request_id was used with other arguments.
     """
     return writing.once(tx, who, op, draft.digest, lambda: _report(tx, who, draft, op))
@@ -242,6 +250,8 @@ def report(tx: Tx, who: Author, draft: OutcomeDraft, *, op: str | None = None) -
 
 def _report(tx: Tx, who: Author, draft: OutcomeDraft, op: str | None) -> Reply:
     row = reading.get(tx, who.project, draft.name)
+    if draft.packet and not packets.exists(tx, draft.packet):
+        raise NotFoundError(f"no packet {draft.packet}", way_out=_WITHOUT_PACKET, nearest=[])
     before = int(row["confidence"])
     after = confidence.moved(before, draft.outcome)
     fields = {

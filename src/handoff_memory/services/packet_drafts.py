@@ -32,7 +32,6 @@ _GRADES: Final = ("observed", "declared", "inferred")
 class PacketDraft:
     """A packet that is ready to be written."""
 
-    content: dict[str, Any]
     body: bytes
     pins: tuple[names.Name, ...]
     recipient: str | None
@@ -81,14 +80,13 @@ def draft_packet(  # noqa: PLR0913 - one keyword a field of the packet
         "done": list(done),
         "next": list(next_steps),
         "open": list(open_questions),
-        "details": _details(
-            {**({"workspace": workspace} if workspace else {}), **(details or {})}, len(done)
-        ),
+        "details": _details(details or {}, len(done)),
     }
     canonical.encode(content)  # refuses what nothing below could walk
     clean: redact.Redacted[Any] = redact.redact_value(content, limits.allowed)
-    body = canonical.encode(clean.value)
-    warnings = _size_warnings(clean.value, len(body.decode()))
+    whole = _with_workspace(limits, clean.value, workspace)
+    body = canonical.encode(whole)
+    warnings = _size_warnings(whole, len(body.decode()))
     if expires_in is not None and not 0 < expires_in < 10**10:
         raise InvalidArgumentError("expires_in is a number of seconds from 1 on")
     recipient = None if to is None else names.agent_id(to)
@@ -99,7 +97,7 @@ def draft_packet(  # noqa: PLR0913 - one keyword a field of the packet
     for pin in wanted:
         memory.refuse_secret(limits, "pin", str(pin))
     arguments = {
-        "body": body.decode(),
+        "content": clean.value,  # without the checkout, which a retry may find changed
         "pins": [str(pin) for pin in wanted],
         "to": recipient,
         "priority": priority,
@@ -108,7 +106,6 @@ def draft_packet(  # noqa: PLR0913 - one keyword a field of the packet
         "status": status,
     }
     return PacketDraft(
-        content=clean.value,
         body=body,
         pins=wanted,
         recipient=recipient,
@@ -140,6 +137,13 @@ def _details(details: dict[str, Any], done: int) -> dict[str, Any]:
         if grade is not None and grade not in _GRADES:
             raise InvalidArgumentError(f"an evidence grade is one of {', '.join(_GRADES)}")
     return details
+
+
+def _with_workspace(limits: Limits, content: Any, workspace: dict[str, Any] | None) -> Any:
+    if workspace is None or "workspace" in content["details"]:
+        return content
+    clean: redact.Redacted[Any] = redact.redact_value(workspace, limits.allowed)
+    return {**content, "details": {**content["details"], "workspace": clean.value}}
 
 
 def _size_warnings(content: Any, size: int) -> tuple[str, ...]:

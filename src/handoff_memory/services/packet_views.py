@@ -26,7 +26,7 @@ def view(tx: Tx, limits: Limits, row: Row, here: dict[str, Any] | None = None) -
         if found is None:
             shown.append({"name": pin_name(pin), "error": "not_found"})
             continue
-        item = reading.with_value(tx, found, max(room, 600))
+        item = _as_pinned(tx, found, room)
         room -= len(canonical.encode(item))
         shown.append(item)
         if found["version"] != found["current_version"]:
@@ -45,6 +45,15 @@ def view(tx: Tx, limits: Limits, row: Row, here: dict[str, Any] | None = None) -
     if notes := _read_backs(tx, row["packet"]):
         reply["read_back"] = notes
     return reply
+
+
+def _as_pinned(tx: Tx, row: Row, room: int) -> Reply:
+    """A pinned version as fully as there is room for; its name at the least."""
+    item = reading.with_value(tx, row, room)
+    if len(canonical.encode(item)) <= room:
+        return item
+    name = names.Name(row["scope"], row["key"], row["version"])
+    return {"name": str(name), "hint": f"memory_read {name} gives it"}
 
 
 def thread(tx: Tx, who: Author, packet_id: str) -> Reply:

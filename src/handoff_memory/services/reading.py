@@ -35,6 +35,23 @@ def get(tx: Tx, project: str, name: Name) -> Row:
     raise NotFoundError(f"no record {name}{hint}", nearest=nearest)
 
 
+def get_valid(tx: Tx, project: str, name: Name) -> Row:
+    """The row of a version; a current one that has expired has to be asked for by its number.
+
+    Raises:
+        NotFoundError: No such record or version, or it has expired.
+    """
+    row = get(tx, project, name)
+    if name.version is None and row["expires_at"] is not None and row["expires_at"] <= tx.now:
+        last = str(name.at(row["version"]))
+        raise NotFoundError(
+            f"{name} has expired at {times.iso(row['expires_at'])}",
+            way_out=f"Read {last} for what it said, or write it anew.",
+            nearest=[last],
+        )
+    return row
+
+
 def find(tx: Tx, project: str, name: Name) -> Row | None:
     """The row of a version, or None."""
     home = names.home(name.scope, project)
@@ -52,7 +69,7 @@ def read(tx: Tx, who: Author, limits: Limits, name: Name, *, after: str | None =
     """
     call = cursor.fingerprint("read", who.project, str(name))
     version, offset = cursor.unseal(after, call, 2) if after else (name.version, 0)
-    row = get(tx, who.project, Name(name.scope, name.key, version))
+    row = get_valid(tx, who.project, Name(name.scope, name.key, version))
     reply = {**describe(tx, row), "confirmed_by": records.confirming_agents(tx, row["seq"])}
     body = _body(row)
     if body is None or (not after and len(body) <= limits.reply_bytes):
@@ -193,7 +210,7 @@ def _value(row: Row) -> Reply:
 
 def _item(tx: Tx, who: Author, name: Name, room: int) -> Reply:
     try:
-        return with_value(tx, get(tx, who.project, name), room)
+        return with_value(tx, get_valid(tx, who.project, name), room)
     except NotFoundError as error:
         return {"name": str(name), "error": error.code, "nearest": error.facts["nearest"]}
 

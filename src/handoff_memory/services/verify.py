@@ -45,11 +45,11 @@ class _Opinion:
 
 @dataclass(slots=True)
 class _Replay:
-    """Opinions and packet states as the journal makes them."""
+    """Opinions and packet states as the journal makes them, and to whom a packet is offered."""
 
     opinions: dict[int, _Opinion] = field(default_factory=dict)
     states: dict[str, PacketState] = field(default_factory=dict)
-    seqs: dict[str, int] = field(default_factory=dict)
+    offers: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     held: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
@@ -187,7 +187,7 @@ def _replay_row(tx: Tx, findings: _Findings, replay: _Replay, kind: str, row: Ro
         replay.states[row["packet"]] = packet.first_state(
             status=row["status"], author=row["agent"], recipient=row["recipient"]
         )
-        replay.seqs[row["packet"]] = row["seq"]
+        replay.offers[row["packet"]] = _offer(row)
     elif kind == "claim":
         _replay_claim(findings, replay, row)
 
@@ -208,7 +208,9 @@ def _replay_outcome(tx: Tx, findings: _Findings, replay: _Replay, row: Row) -> N
     if (row["before"], row["after"]) != expected:
         what = f"before and after should be {expected[0]} and {expected[1]}"
         findings.add("outcome", name, what, version=about["version"], seq=row["seq"])
-    opinion.confidence = expected[1]
+    # A row that is right in itself is believed, or one edit would blame every later outcome.
+    consistent = row["after"] == confidence.moved(row["before"], row["outcome"])
+    opinion.confidence = row["after"] if consistent else expected[1]
     opinion.counts[row["outcome"]] += 1
 
 
@@ -216,6 +218,10 @@ def _replay_claim(findings: _Findings, replay: _Replay, row: Row) -> None:
     state = replay.states.get(row["packet"])
     if state is None:
         findings.add("claim", row["packet"], "it is about a packet that is missing", seq=row["seq"])
+        return
+    if row["action"] not in packet.ACTIONS:
+        what = f"unknown action {row['action']!r}"
+        findings.add("claim", row["packet"], what, seq=row["seq"])
         return
     claim = Claim(
         row["action"], row["seq"], row["lease_us"], row["agent"], row["session"], row["at"]
@@ -265,8 +271,15 @@ def _check_states(tx: Tx, findings: _Findings, replay: _Replay) -> None:
         elif writing.state_of(row) != expected:
             what = f"its claim state is {row['state']!r}, its claims give {expected.state!r}"
             findings.add("packet", row["packet"], what)
+        elif _offer(row) != replay.offers[row["packet"]]:
+            findings.add("packet", row["packet"], "it is not offered as it was written")
     for packet_id in left:
         findings.add("packet", packet_id, "its claim state is missing")
+
+
+def _offer(row: Row) -> tuple[Any, ...]:
+    """What `packet_states` repeats of a packet, so that whoever picks up finds it by index."""
+    return tuple(row[field] for field in ("seq", "project", "recipient", "priority", "expires_at"))
 
 
 def _name_opinion(tx: Tx, findings: _Findings, seq: int, what: str) -> None:

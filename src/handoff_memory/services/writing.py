@@ -9,7 +9,8 @@ from typing import Any
 
 from handoff_memory.core import canonical, packet
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import RequestMismatchError
+from handoff_memory.core.errors import RequestMismatchError, SecretRefusedError
+from handoff_memory.rules import redact
 from handoff_memory.store import journal, packets, sessions
 from handoff_memory.store.engine import Row, Tx
 from handoff_memory.store.journal import Appended
@@ -62,9 +63,12 @@ def once(
 
     Raises:
         RequestMismatchError: The request_id was used with other arguments.
+        SecretRefusedError: The request_id looks like a secret.
     """
     if request_id is None:
         return operation()
+    if kinds := redact.secret_kinds(request_id):
+        raise SecretRefusedError(f"the request_id looks like a secret ({', '.join(kinds)})")
     if kept := sessions.recall_request(tx, who.agent, request_id):
         if bytes(kept["digest"]) != digest:
             raise RequestMismatchError(f"request_id {request_id!r} was used with other arguments")

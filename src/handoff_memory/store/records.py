@@ -34,7 +34,7 @@ _HISTORY: Final = f"""{_COLUMNS}, r.body {_FROM}
     ORDER BY r.version DESC LIMIT :limit"""
 
 _HEAD: Final = """
-    SELECT h.seq, h.version, r.body, r.tags, r.source, j.entry_hash, r.agent, r.at
+    SELECT h.seq, h.version, r.body, r.tags, r.source, r.expires_at, j.entry_hash, r.agent, r.at
     FROM heads h JOIN records r ON r.seq = h.seq JOIN journal j ON j.seq = h.seq
     WHERE h.project = :project AND h.scope = :scope AND h.key = :key"""
 _SET_HEAD: Final = """
