@@ -29,6 +29,12 @@ FIELDS: Final[Mapping[tuple[str, int], tuple[str, ...]]] = {
         *("in_reply_to", "thread", "pins"),
     ),
     ("claim", 1): (*_COMMON, "packet", "action", "lease_us"),
+    ("task", 1): (*_COMMON, "project", "task"),
+    ("event", 1): (*_COMMON, "task", "event"),
+    ("payload", 1): (
+        *_COMMON,
+        *("ref", "alias", "size_bytes", "redacted_bytes", "media_type"),
+    ),
 }
 # Kept as canonical JSON text in their column, hashed as the list they are.
 _LISTS: Final = frozenset({"tags", "pins"})

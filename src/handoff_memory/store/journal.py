@@ -40,6 +40,21 @@ _INSERT: Final[Mapping[str, str]] = {
         agent, session, authn, at, op, prev, body_commit, salt, body)
     VALUES (:seq, :packet, :action, :lease_us,
         :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+    "task": """
+    INSERT INTO tasks (seq, project, task,
+        agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :project, :task,
+        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+    "event": """
+    INSERT INTO events (seq, task, event,
+        agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :task, :event,
+        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+    "payload": """
+    INSERT INTO payloads (seq, ref, alias, size_bytes, redacted_bytes, media_type,
+        agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :ref, :alias, :size_bytes, :redacted_bytes, :media_type,
+        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
 }
 
 _LINES: Final = """
@@ -54,6 +69,9 @@ _ROWS: Final[Mapping[str, str]] = {
     "outcome": "SELECT * FROM outcomes WHERE seq > :after ORDER BY seq",
     "packet": "SELECT * FROM packets WHERE seq > :after ORDER BY seq",
     "claim": "SELECT * FROM claims WHERE seq > :after ORDER BY seq",
+    "task": "SELECT * FROM tasks WHERE seq > :after ORDER BY seq",
+    "event": "SELECT * FROM events WHERE seq > :after ORDER BY seq",
+    "payload": "SELECT * FROM payloads WHERE seq > :after ORDER BY seq",
 }
 _HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
 

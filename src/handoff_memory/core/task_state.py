@@ -1,0 +1,251 @@
+"""The state of a task: a fold of its journaled events.
+
+`apply(state, event)` is pure and total, so replaying the journal gives the same state, byte for byte, in
+any process. What is stable (objective, constraints, decisions, plan, contract) lives in records of the
+memory; here is what happens at every turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeVar, get_args
+
+import orjson
+
+EventKind = Literal[
+    "sealed",
+    "called",
+    "file",
+    "lesson",
+    "flag",
+    "dropped",
+    "pruned",
+    "compacted",
+    "restored",
+    "head",
+    "contract",
+    "booked",
+    "budget",
+    "pressure",
+    "checkpointed",
+    "delegated",
+    "approved",
+    "finished",
+    "resumed",
+]
+EVENT_KINDS: Final[tuple[EventKind, ...]] = get_args(EventKind)
+
+WINDOW: Final = 64  # calls that the loop guard looks back on
+SEALS: Final = 64  # seals that a drift can be told from
+KEPT: Final = 256  # files, results and failures that are remembered, the latest
+# What an edit makes doubtful until it is observed anew.
+CLEARED_BY_EDIT: Final = ("tests_passed",)
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One journaled thing that happened in a task."""
+
+    seq: int
+    at: int
+    agent: str
+    kind: EventKind
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error that came up, by its signature."""
+
+    tool: str
+    args: str
+    attempts: int
+    lesson: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A named fact that invariants require.
+
+    Attributes:
+        value: Whether it holds.
+        source: `observed` from a run's exit status, `claimed` by an agent.
+        at: When it was set, microseconds.
+    """
+
+    value: bool
+    source: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TaskState:
+    """What happened in a task so far; every mapping is ordered by what was touched last."""
+
+    calls: int = 0
+    progress: int = 0
+    edits: int = 0
+    last_edit_at: int | None = None
+    finished: bool = False
+    window: tuple[Mapping[str, Any], ...] = ()
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    failures: Mapping[str, Failure] = field(default_factory=dict)
+    lessons: tuple[str, ...] = ()
+    flags: Mapping[str, Flag] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    moved: Mapping[str, int] = field(default_factory=dict)
+    undo: tuple[Mapping[str, Any], ...] = ()
+    handoffs: Mapping[str, str] = field(default_factory=dict)
+    approvals: Mapping[str, int] = field(default_factory=dict)
+    seals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    head: Mapping[str, Any] | None = None
+    contract: Mapping[str, Any] | None = None
+    tools: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    booked: Mapping[str, int] = field(default_factory=dict)
+    budget: Mapping[str, int] = field(default_factory=dict)
+    pressure: Mapping[str, int] = field(default_factory=dict)
+    checkpoints: int = 0
+
+
+def apply(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """The state after one more event; a kind of a newer program changes nothing."""
+    data = event.data
+    match event.kind:
+        case "called":
+            return _called(state, event)
+        case "sealed":
+            return replace(state, seals=_kept(state.seals, data["seal"], dict(data), SEALS))
+        case "file":
+            fact = {**data, "seen_at": event.at}
+            return replace(state, files=_kept(state.files, data["path"], fact))
+        case "lesson":
+            return _learned(state, data)
+        case "flag":
+            flag = Flag(bool(data["value"]), str(data["source"]), event.at)
+            return replace(state, flags={**state.flags, data["name"]: flag})
+        case "dropped":
+            return replace(state, dropped={**state.dropped, data["ref"]: data["tokens"]})
+        case "pruned":
+            return replace(state, moved={**state.moved, **data["refs"]})
+        case "compacted":
+            return replace(state, undo=(*state.undo, dict(data)))
+        case "restored":
+            return replace(state, undo=state.undo[:-1])
+        case "head":
+            return replace(state, head=dict(data))
+        case "contract":
+            return replace(state, contract=dict(data))
+        case "booked":
+            return replace(state, booked=_summed(state.booked, data))
+        case "budget":
+            return replace(state, budget=dict(data))
+        case "pressure":
+            return replace(state, pressure=dict(data))
+        case "checkpointed":
+            return replace(state, checkpoints=state.checkpoints + 1)
+        case "delegated":
+            return replace(state, handoffs={**state.handoffs, data["packet"]: data["state"]})
+        case "approved":
+            return replace(state, approvals={**state.approvals, data["rule"]: data["until"]})
+        case "finished" | "resumed":
+            return replace(state, finished=event.kind == "finished")
+    return state
+
+
+def to_bytes(state: TaskState) -> bytes:
+    """The canonical bytes of a state."""
+    return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
+
+
+def from_bytes(data: bytes) -> TaskState:
+    """The state of canonical bytes.
+
+    Sorting loses the order in which things were touched, so it is kept beside them; see `_kept`.
+    """
+    found: dict[str, Any] = orjson.loads(data)
+    found["failures"] = {key: Failure(**value) for key, value in found["failures"].items()}
+    found["flags"] = {key: Flag(**value) for key, value in found["flags"].items()}
+    for name in ("window", "lessons", "undo"):
+        found[name] = tuple(found[name])
+    return TaskState(**found)
+
+
+def _called(state: TaskState, event: Event) -> TaskState:
+    data = event.data
+    is_edit = bool(data.get("edit"))
+    is_progress = is_edit or bool(data.get("news"))
+    failures, tools = state.failures, state.tools
+    if signature := data.get("error"):
+        known = failures.get(signature)
+        attempts = known.attempts + 1 if known else 1
+        lesson = known.lesson if known else None
+        failure = Failure(data["tool"], data["args"], attempts, lesson)
+        failures = _limited(failures, signature, failure)
+    fared = tools.get(data["tool"], {"calls": 0, "failures": 0})
+    fared = {"calls": fared["calls"] + 1, "failures": fared["failures"] + bool(signature)}
+    flags = state.flags
+    if is_edit:
+        flags = {name: flag for name, flag in flags.items() if name not in CLEARED_BY_EDIT}
+    progress = state.progress + is_progress
+    call = {
+        **{name: data.get(name) for name in ("tool", "args", "result", "raw", "error", "ref")},
+        "seq": event.seq,
+        "agent": event.agent,
+        "progress": progress,
+        "warned": data.get("warned"),
+    }
+    results = state.results
+    if data.get("ref") and not signature:
+        key = f"{data['tool']} {data['args']}"
+        fact = {"ref": data["ref"], "size": data.get("size", 0), "tokens": data.get("tokens", 0)}
+        results = _kept(results, key, {**fact, "at": event.at, "edits": state.edits})
+    return replace(
+        state,
+        calls=state.calls + 1,
+        progress=progress,
+        edits=state.edits + is_edit,
+        last_edit_at=event.at if is_edit else state.last_edit_at,
+        window=(*state.window, call)[-WINDOW:],
+        failures=failures,
+        tools={**tools, data["tool"]: fared},
+        flags=flags,
+        results=results,
+    )
+
+
+def _learned(state: TaskState, data: Mapping[str, Any]) -> TaskState:
+    lessons = (
+        state.lessons if data["text"] in state.lessons else (*state.lessons, data["text"])[-KEPT:]
+    )
+    failures = state.failures
+    known = failures.get(data.get("failure") or "")
+    if known:
+        failures = {**failures, data["failure"]: replace(known, lesson=data["text"])}
+    return replace(state, lessons=lessons, failures=failures)
+
+
+def _kept(
+    facts: Mapping[str, Mapping[str, Any]], key: str, fact: Mapping[str, Any], limit: int = KEPT
+) -> dict[str, Mapping[str, Any]]:
+    """The facts with one more; beyond the limit the one that was touched first goes."""
+    turn = 1 + max((known["turn"] for known in facts.values()), default=0)
+    found = {**facts, key: {**fact, "turn": turn}}
+    if len(found) > limit:
+        del found[min(found, key=lambda name: found[name]["turn"])]
+    return found
+
+
+def _limited(facts: Mapping[str, V], key: str, fact: V) -> dict[str, V]:
+    found = {**facts, key: fact}
+    if len(found) > KEPT:
+        del found[min(name for name in found if name != key)]
+    return found
+
+
+def _summed(booked: Mapping[str, int], data: Mapping[str, Any]) -> dict[str, int]:
+    causes = data["tokens"]
+    return {cause: booked.get(cause, 0) + causes.get(cause, 0) for cause in {*booked, *causes}}

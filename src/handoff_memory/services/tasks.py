@@ -1,0 +1,183 @@
+"""Tasks: what is stable lives in records of the memory, what happens is a fold of journaled events."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from handoff_memory.core import canonical, task_state
+from handoff_memory.core.author import Author
+from handoff_memory.core.errors import InvalidNameError, NotFoundError
+from handoff_memory.core.names import Name
+from handoff_memory.core.task_state import Event, EventKind, TaskState
+from handoff_memory.rules import redact
+from handoff_memory.services import memory, reading, writing
+from handoff_memory.services.limits import Limits
+from handoff_memory.store import tasks as rows
+from handoff_memory.store.engine import Row, Tx
+
+STABLE: Final = ("objective", "constraints", "decisions", "plan", "contract")
+_EVERY: Final = 16  # events between two kept states: replaying fewer is cheaper than keeping more
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SOURCE: Final = "osiris_plan"
+
+
+@dataclass(frozen=True, slots=True)
+class Stable:
+    """The part of a task that its manifest seals.
+
+    Attributes:
+        objective: What it is for; never changed.
+        constraints: What must hold; only ever more.
+        decisions: What was decided, word for word; only ever more.
+        plan: Text and status (`pending`, `active`, `completed`) of each step.
+        contract: The tools that the agent declared, one a line.
+    """
+
+    objective: str
+    constraints: tuple[str, ...] = ()
+    decisions: tuple[str, ...] = ()
+    plan: tuple[tuple[str, str], ...] = ()
+    contract: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task as it is now."""
+
+    id: str
+    project: str
+    stable: Stable
+    state: TaskState
+
+
+def scope_of(task_id: str) -> str:
+    """The scope of a task's records."""
+    return f"osiris/task/{task_id}"
+
+
+def checked_id(task_id: str) -> str:
+    """A task id that can stand in a manifest, a scope and a file name.
+
+    Raises:
+        InvalidNameError: It cannot.
+    """
+    if not _ID.fullmatch(task_id) or set(task_id) == {"."}:
+        raise InvalidNameError(
+            f"{task_id!r} is no task id",
+            way_out="Use 1 to 64 letters, digits, '.', '_' or '-', or leave it out.",
+        )
+    return task_id
+
+
+def new_id(tx: Tx) -> str:
+    """An id that no task has."""
+    size = 2
+    while rows.find(tx, found := f"t{tx.random(size).hex()}"):
+        size += 1
+    return found
+
+
+def start(tx: Tx, who: Author, limits: Limits, task_id: str, stable: Stable) -> Task:
+    """Begin a task."""
+    writing.append(tx, who, "task", {"project": who.project, "task": task_id})
+    task = Task(task_id, who.project, Stable(""), TaskState())
+    return save_stable(tx, who, limits, task, stable)
+
+
+def find(tx: Tx, project: str, task_id: str) -> Task | None:
+    """A task of a project, or None."""
+    row = rows.find(tx, task_id)
+    if row is None or row["project"] != project:
+        return None
+    return Task(task_id, project, _stable(tx, project, task_id), load_state(tx, task_id))
+
+
+def get(tx: Tx, who: Author, task_id: str | None) -> Task:
+    """The task with that id, or the one in which this agent did something last.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    wanted = task_id or rows.latest_of(tx, who.project, who.agent)
+    task = find(tx, who.project, wanted) if wanted else None
+    if task is None:
+        known = [row["task"] for row in rows.recent(tx, who.project, 5)]
+        said = f"no task {task_id}" if task_id else "you have no task"
+        raise NotFoundError(
+            said,
+            way_out="Call osiris_plan with an objective to start one, or name one of the nearest.",
+            nearest=known,
+        )
+    return task
+
+
+def save_stable(tx: Tx, who: Author, limits: Limits, task: Task, stable: Stable) -> Task:
+    """Keep what changed of the stable part, each as a new version of its record."""
+    for name in STABLE:
+        value = _plain(getattr(stable, name))
+        if value != _plain(getattr(task.stable, name)) or (name == "objective" and not task.stable):
+            draft = memory.draft_reserved(
+                limits, Name(scope_of(task.id), name), value, source=_SOURCE
+            )
+            memory.write(tx, who, draft)
+    return replace(task, stable=_stable(tx, task.project, task.id))
+
+
+def happened(
+    tx: Tx, who: Author, limits: Limits, task: Task, kind: EventKind, data: Mapping[str, Any]
+) -> Task:
+    """Journal an event of a task; the task with its new state."""
+    clean: redact.Redacted[Any] = redact.redact_value(dict(data), limits.allowed)
+    body = canonical.encode(clean.value)
+    new = writing.append(tx, who, "event", {"task": task.id, "event": kind}, body=body)
+    event = Event(new.seq, tx.now, who.agent, kind, canonical.decode(body))
+    state = task_state.apply(task.state, event)
+    if new.seq % _EVERY == 0:
+        rows.save_state(tx, task.id, new.seq, task_state.to_bytes(state))
+    return replace(task, state=state)
+
+
+def load_state(tx: Tx, task_id: str) -> TaskState:
+    """The state of a task: what is kept of it, and the events since."""
+    kept = rows.state(tx, task_id)
+    state = task_state.from_bytes(bytes(kept["state"])) if kept else TaskState()
+    return replay(state, rows.events(tx, task_id, kept["seq"] if kept else 0))
+
+
+def replay(state: TaskState, events: Iterable[Row]) -> TaskState:
+    """The state after those events."""
+    for row in events:
+        state = task_state.apply(state, event_of(row))
+    return state
+
+
+def event_of(row: Row) -> Event:
+    """The event in a row; an erased one says nothing."""
+    data = canonical.decode(row["body"]) if row["body"] else {}
+    return Event(row["seq"], row["at"], row["agent"], row["event"], data)
+
+
+def _stable(tx: Tx, project: str, task_id: str) -> Stable:
+    found: dict[str, Any] = {}
+    for name in STABLE:
+        row = reading.find(tx, project, Name(scope_of(task_id), name))
+        if row is not None and row["body"] is not None:
+            found[name] = canonical.decode(row["body"])
+    return Stable(
+        objective=found.get("objective", ""),
+        constraints=tuple(found.get("constraints", ())),
+        decisions=tuple(found.get("decisions", ())),
+        plan=tuple((step["text"], step["status"]) for step in found.get("plan", ())),
+        contract=found.get("contract", ""),
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value
+    return [
+        {"text": item[0], "status": item[1]} if isinstance(item, tuple) else item for item in value
+    ]

@@ -1,0 +1,60 @@
+"""Rows of tasks and their events, and the cache of states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from handoff_memory.store.engine import Row, Tx
+
+_TASK: Final = "SELECT * FROM tasks WHERE task = :task"
+_RECENT: Final = """
+    SELECT t.*, (SELECT max(e.seq) FROM events e WHERE e.task = t.task) AS last_seq FROM tasks t
+    WHERE t.project = :project ORDER BY last_seq DESC, t.seq DESC LIMIT :limit"""
+_LATEST_OF: Final = """
+    SELECT e.task FROM events e JOIN tasks t ON t.task = e.task
+    WHERE t.project = :project AND e.agent = :agent ORDER BY e.seq DESC LIMIT 1"""
+_EVENTS: Final = """
+    SELECT seq, at, agent, event, body FROM events WHERE task = :task AND seq > :after
+    ORDER BY seq"""
+_STATE: Final = "SELECT seq, state FROM task_states WHERE task = :task"
+_STATES: Final = "SELECT task, seq, state FROM task_states ORDER BY task"
+_SAVE: Final = """
+    INSERT INTO task_states (task, seq, state) VALUES (:task, :seq, :state)
+    ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, state = excluded.state"""
+
+
+def find(tx: Tx, task: str) -> Row | None:
+    """The task with that id."""
+    return tx.one(_TASK, task=task)
+
+
+def recent(tx: Tx, project: str, limit: int) -> list[Row]:
+    """The tasks of a project, the one where something happened last first."""
+    return tx.all(_RECENT, project=project, limit=limit)
+
+
+def latest_of(tx: Tx, project: str, agent: str) -> str | None:
+    """The task in which an agent did something last."""
+    found = tx.one(_LATEST_OF, project=project, agent=agent)
+    return str(found["task"]) if found else None
+
+
+def events(tx: Tx, task: str, after: int = 0) -> Iterator[Row]:
+    """What happened in a task after a seq."""
+    return tx.each(_EVENTS, task=task, after=after)
+
+
+def state(tx: Tx, task: str) -> Row | None:
+    """The kept state of a task, and the seq that it is of."""
+    return tx.one(_STATE, task=task)
+
+
+def states(tx: Tx) -> Iterator[Row]:
+    """Every kept state."""
+    return tx.each(_STATES)
+
+
+def save_state(tx: Tx, task: str, seq: int, data: bytes) -> None:
+    """Keep the state of a task."""
+    tx.run(_SAVE, task=task, seq=seq, state=data)
