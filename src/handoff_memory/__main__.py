@@ -17,9 +17,9 @@ def main() -> None:
 
 def memory_stats() -> None:
     """The console script `memory_stats`: the command `stats` under the name of the tool."""
-    from handoff_memory.cli.main import cli  # noqa: PLC0415 - serving must not wait for it
+    from handoff_memory.cli.stats import stats  # noqa: PLC0415 - serving must not wait for it
 
-    cli(["stats", *sys.argv[1:]], prog_name="memory_stats")
+    stats(prog_name="memory_stats")
 
 
 def _serve() -> None:

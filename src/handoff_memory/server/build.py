@@ -119,14 +119,21 @@ class _Surface:
             who = self._app.identity.author(_announced(ctx))
             asking = self._app.read(lambda tx: handoff.waiting(tx, who))
             return await asyncio.wait_for(asking, _GREETING_PATIENCE_S)
-        except (MemoryFault, TimeoutError):
+        except TimeoutError:
             return 0  # every reply says it once the database is there
+        except Exception as error:  # noqa: BLE001 - without a greeting there is no connection
+            replies.fault_of(error)
+            return 0
 
     async def _with_twins(self, who: Author, reply: Reply) -> Reply:
         if who.agent in self._met:
             return reply
         self._met.add(who.agent)
-        twins = await self._app.read(lambda tx: presence.twins(tx, who, is_alive))
+        try:
+            twins = await self._app.read(lambda tx: presence.twins(tx, who, is_alive))
+        except Exception as error:  # noqa: BLE001 - what the call did must not look undone
+            replies.fault_of(error)
+            return reply
         entering = asyncio.create_task(self._enter(who))
         self._background.add(entering)
         entering.add_done_callback(self._background.discard)

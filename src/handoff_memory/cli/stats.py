@@ -1,0 +1,87 @@
+"""`stats`: counts, agents, what waits; and whether anything in the file was altered."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from handoff_memory.app import storage_facts
+from handoff_memory.cli import rendering as r
+from handoff_memory.cli.command import Call, verb
+from handoff_memory.services import presence, verify
+from handoff_memory.services.writing import Reply
+
+
+@verb(
+    "stats",
+    examples=(
+        "handoff-memory stats",
+        "memory_stats --verify        exit status 1 where a row was altered",
+        "memory_stats --verify --json | jq .verify.problems",
+    ),
+)
+@click.option("--verify", "verifies", is_flag=True, help="Recompute every hash; name broken rows.")
+@click.option("--scope", default="", help="Count records and versions below this scope only.")
+def stats(call: Call, *, verifies: bool, scope: str) -> int:
+    """Counts, agents, what waits; --verify checks it all."""
+    reply = call.read(lambda tx: presence.stats(tx, call.who, scope=scope))
+    reply |= {**storage_facts(call.memory.settings), "failed_writes": 0}
+    if verifies:
+        reply["verify"] = _verified(call, reply["head"]["seq"])
+    call.show(reply, _text)
+    return 1 if verifies and not reply["verify"]["ok"] else 0
+
+
+def _verified(call: Call, total: int) -> Reply:
+    hidden = not sys.stderr.isatty()
+    with click.progressbar(length=total, label="verifying", file=sys.stderr, hidden=hidden) as bar:
+        return call.memory.read(
+            lambda tx: verify.verify(tx, progress=lambda done, _: bar.update(done - bar.pos))
+        )
+
+
+def _text(reply: Reply) -> Iterator[str]:
+    counts, packets = reply["counts"], reply["packets"]
+    sizes = f"{r.size(reply.get('bytes', 0))}, log {r.size(reply.get('wal_bytes', 0))}"
+    states = ", ".join(f"{count} {state}" for state, count in packets.items())
+    facts = [
+        ("database", f"{r.clean(reply['database'])}  ({sizes})"),
+        ("records", f"{counts['records']:,} in {r.counted(counts['versions'], 'version')}"),
+        ("outcomes", f"{counts['outcomes']:,}"),
+        ("packets", f"{counts['packets']:,}" + (f": {states}" if states else "")),
+        ("waiting", f"{reply.get('waiting', 0)} for you"),
+        ("durability", reply["durability"]),
+        ("sqlite", reply["sqlite"]),
+        ("head", f"{reply['head']['seq']} {reply['head']['chain'][:16]}"),
+    ]
+    yield from r.table([(name, str(fact)) for name, fact in facts])
+    if note := reply.get("note"):
+        yield r.doubtful(f"note: {note}")
+    if agents := reply["agents"]:
+        yield ""
+        yield from r.table([("AGENT", "SESSIONS", "SEEN", "LAST WRITE"), *map(_agent, agents)])
+    if "verify" in reply:
+        yield ""
+        yield from _verdict(reply["verify"])
+
+
+def _agent(agent: Reply) -> tuple[str, ...]:
+    last = r.clean(agent.get("last_write", "-"))
+    return r.clean(agent["agent"]), str(agent["sessions"]), r.age(agent["seen"]), last
+
+
+def _verdict(report: Reply) -> Iterator[str]:
+    checked, problems = report["checked"], report["problems"]
+    rows = ", ".join(r.counted(count, kind) for kind, count in checked.items() if kind != "journal")
+    if report["ok"]:
+        yield r.good("ok") + f"  {r.counted(checked['journal'], 'journal line')} checked: {rows}"
+        return
+    yield from r.table([_problem(problem) for problem in problems])
+    yield r.bad(r.counted(len(problems), "problem")) + f" in {checked['journal']:,} journal lines"
+
+
+def _problem(problem: Reply) -> tuple[str, str, str]:
+    version = f"@{problem['version']}" if "version" in problem else ""
+    return r.bad(problem["kind"]), r.clean(problem["name"]) + version, r.clean(problem["what"])
