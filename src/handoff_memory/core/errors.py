@@ -110,6 +110,69 @@ class InvalidCursorError(InputError):
     way_out = "Call without cursor to start again, with the same other arguments."
 
 
+class InvalidRefError(InputError):
+    """The text names no payload: neither a ref, nor a prefix of one, nor an alias."""
+
+    code = "invalid_ref"
+    way_out = "Give mem://sha256:<64 hex>, at least 8 of its hex digits, or an alias such as r12."
+
+
+class InvalidPatternError(InputError):
+    """A search pattern is malformed, too long, or uses what cannot be matched in linear time."""
+
+    code = "invalid_pattern"
+    way_out = "Mend the pattern, or search for literal text; there is no look-around and no \\1."
+
+
+class PatternTooSlowError(InputError):
+    """A search pattern took too long on this payload and was stopped."""
+
+    code = "pattern_too_slow"
+    way_out = "Search for literal text, or write the pattern without a repeat inside a repeat."
+
+
+class InvalidExpressionError(InputError):
+    """A JMESPath expression is malformed, too long or too deep."""
+
+    code = "invalid_expression"
+    way_out = "Write a shorter JMESPath expression over one row, such as level=='error'."
+
+
+class NotRowsError(InputError):
+    """The payload holds no rows: neither JSON lines, nor a JSON array, nor CSV."""
+
+    code = "not_rows"
+    way_out = "Use op grep, range or outline on this payload."
+
+
+class PathOutsideRootsError(InputError):
+    """The path, its links resolved, is not below a folder that may be read."""
+
+    code = "path_outside_roots"
+    way_out = "Name a file below OSIRIS_ROOTS, or ask the owner to add its folder there."
+
+
+class NotAFileError(InputError):
+    """The path is a folder, device, pipe, socket or kernel file, or a name no file may have."""
+
+    code = "not_a_file"
+    way_out = "Name a regular file."
+
+
+class FileTooLargeError(InputError):
+    """The file is larger than the limit. Nothing of it was kept."""
+
+    code = "file_too_large"
+    way_out = "Cut the file into parts, and give the part that matters."
+
+
+class FileUnreadableError(InputError):
+    """The file does not exist, may not be read, or has a name that is no text."""
+
+    code = "file_unreadable"
+    way_out = "Check the path and its permissions."
+
+
 # --- the memory is not as the call assumed -------------------------------------------------------
 
 
@@ -138,6 +201,13 @@ class VersionConflictError(StateError):
     way_out = "Re-read the record, merge, and write with expected_version set to what you read."
 
 
+class NotProvenError(StateError):
+    """A lesson is to be promoted that has not proved itself."""
+
+    code = "not_proven"
+    way_out = "Report the lesson again when it holds again; then promote it."
+
+
 class AlreadyClaimedError(StateError):
     """Another session holds the packet."""
 
@@ -157,6 +227,14 @@ class PacketClosedError(StateError):
 
     code = "packet_closed"
     way_out = "Nothing to do for this packet; handoff_create writes a new one."
+
+
+class FileChangedError(StateError):
+    """The file changed while it was read. Nothing of it was kept."""
+
+    code = "file_changed"
+    retryable = True
+    way_out = "Call again once nothing writes to the file."
 
 
 # --- the database cannot serve -------------------------------------------------------------------
@@ -244,6 +322,13 @@ class CorruptDatabaseError(StorageError):
 
     code = "database_corrupt"
     way_out = "Stop all servers, copy the file aside, run memory_stats --verify, restore a backup."
+
+
+class CorruptRefError(StorageError):
+    """The stored bytes of a ref do not have its hash. None of them was given out."""
+
+    code = "ref_corrupt"
+    way_out = "Run handoff-memory audit; produce the payload again where you can."
 
 
 class NetworkFilesystemError(StorageError):

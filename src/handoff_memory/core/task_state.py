@@ -1,8 +1,8 @@
 """The state of a task: a fold of its journaled events.
 
-`apply(state, event)` is pure and total, so replaying the journal gives the same state, byte for byte, in
-any process. What is stable (objective, constraints, decisions, plan, contract) lives in records of the
-memory; here is what happens at every turn.
+`apply(state, event)` is pure and total, so replaying the journal gives the same state, byte for byte,
+in any process. What is stable (objective, constraints, decisions, plan, contract) lives in records
+of the memory; here is what happens at every turn.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ class TaskState:
     """What happened in a task so far; every mapping is ordered by what was touched last."""
 
     calls: int = 0
+    refs: int = 0
     progress: int = 0
     edits: int = 0
     last_edit_at: int | None = None
@@ -153,7 +154,8 @@ def apply(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, 
             return replace(state, approvals={**state.approvals, data["rule"]: data["until"]})
         case "finished" | "resumed":
             return replace(state, finished=event.kind == "finished")
-    return state
+        case _:
+            return state
 
 
 def to_bytes(state: TaskState) -> bytes:
@@ -206,6 +208,7 @@ def _called(state: TaskState, event: Event) -> TaskState:
     return replace(
         state,
         calls=state.calls + 1,
+        refs=state.refs + bool(data.get("new_ref")),
         progress=progress,
         edits=state.edits + is_edit,
         last_edit_at=event.at if is_edit else state.last_edit_at,

@@ -77,6 +77,7 @@ def draft_record(  # noqa: PLR0913 - one keyword a field of the record
     source: str | None = None,
     expires_in: int | None = None,
     condition: Any = None,
+    reserved: bool = False,
 ) -> RecordDraft:
     """Check, redact and encode what is to be written.
 
@@ -90,11 +91,14 @@ def draft_record(  # noqa: PLR0913 - one keyword a field of the record
         source: Where this comes from.
         expires_in: Seconds until plain reads and searches leave the version out.
         condition: What else makes two requests differ (expected_version, if_changed).
+        reserved: Whether the governor writes in its own scope.
 
     Raises:
         InputError: What is wrong with an argument; nothing was written.
     """
-    name = names.writable(plain_name(limits, scope, key))
+    name = plain_name(limits, scope, key)
+    if not reserved:
+        names.writable(name)
     body = canonical.encode(value)  # refuses what nothing below could walk
     clean: redact.Redacted[Any] = redact.redact_value(value, limits.allowed)
     if clean.kinds:
@@ -223,13 +227,15 @@ def draft_outcome(
     outcome: Outcome,
     note: str | None = None,
     packet: str | None = None,
+    reserved: bool = False,
 ) -> OutcomeDraft:
     """Check and redact what is to be reported.
 
     Raises:
         InputError: What is wrong with an argument; nothing was written.
     """
-    names.writable(name)
+    if not reserved:
+        names.writable(name)
     clean = _free_text(limits, "note", note, MAX_NOTE_CHARS)
     if packet is not None:
         refuse_secret(limits, "packet_id", packet)

@@ -60,6 +60,11 @@ def find(tx: Tx, project: str, name: Name) -> Row | None:
     return records.version(tx, home, name.scope, name.key, name.version)
 
 
+def by_seq(tx: Tx, seq: int) -> Row | None:
+    """The row of the version with that seq."""
+    return records.by_seq(tx, seq)
+
+
 def read(tx: Tx, who: Author, limits: Limits, name: Name, *, after: str | None = None) -> Reply:
     """One record whole, or as much of a large value as a reply holds.
 

@@ -1,7 +1,7 @@
 """Refs: payloads redacted, hashed, kept once, and checked against their hash on every read.
 
-A payload is kept in parts, each in a transaction of its own, and only then journaled: a large one keeps
-no small write waiting for longer than a part takes.
+A payload is kept in parts, each in a transaction of its own, and only then journaled: a large one
+keeps no small write waiting for longer than a part takes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tasks: what is stable lives in records of the memory, what happens is a fold of journaled events."""
+"""Tasks: what is stable lives in records, what happens is a fold of journaled events."""
 
 from __future__ import annotations
 
@@ -118,9 +118,14 @@ def save_stable(tx: Tx, who: Author, limits: Limits, task: Task, stable: Stable)
     """Keep what changed of the stable part, each as a new version of its record."""
     for name in STABLE:
         value = _plain(getattr(stable, name))
-        if value != _plain(getattr(task.stable, name)) or (name == "objective" and not task.stable):
-            draft = memory.draft_reserved(
-                limits, Name(scope_of(task.id), name), value, source=_SOURCE
+        if value != _plain(getattr(task.stable, name)):
+            draft = memory.draft_record(
+                limits,
+                scope=scope_of(task.id),
+                key=name,
+                value=value,
+                source=_SOURCE,
+                reserved=True,
             )
             memory.write(tx, who, draft)
     return replace(task, stable=_stable(tx, task.project, task.id))
