@@ -173,6 +173,13 @@ class FileUnreadableError(InputError):
     way_out = "Check the path and its permissions."
 
 
+class InvalidInvariantsError(InputError):
+    """The project's file of rules is malformed. The rules that could be read still hold."""
+
+    code = "invalid_invariants"
+    way_out = "Mend the named line and field of .osiris/invariants.toml, then run invariants check."
+
+
 # --- the memory is not as the call assumed -------------------------------------------------------
 
 

@@ -1,0 +1,112 @@
+"""Recall: a question about a payload's bytes, and an answer that fits a reply.
+
+`ask` is a pure function of the bytes, their media type and the question. An answer never exceeds
+its ceiling; it says what it left out, and the position from which the same question goes on. The
+work is linear in the payload. Where the payload comes from, and cursors, are for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Final, assert_never
+
+from handoff_memory.core.errors import InvalidArgumentError
+from handoff_memory.rules.query.aggregate import aggregate
+from handoff_memory.rules.query.answer import NOTES_BYTES, Answer, said_to_be_binary
+from handoff_memory.rules.query.grep import grep
+from handoff_memory.rules.query.jsonl import jsonl
+from handoff_memory.rules.query.outline import outline
+from handoff_memory.rules.query.pattern import DEFAULT_ENGINE, Engine
+from handoff_memory.rules.query.question import (
+    Aggregate,
+    Grep,
+    Head,
+    Jsonl,
+    Outline,
+    Question,
+    Range,
+    Tail,
+    question,
+)
+from handoff_memory.rules.query.slices import byte_range, piece
+from handoff_memory.rules.query.source import Source, read
+
+__all__ = [
+    "MIN_CEILING_BYTES",
+    "Aggregate",
+    "Answer",
+    "Grep",
+    "Head",
+    "Jsonl",
+    "Outline",
+    "Question",
+    "Range",
+    "Tail",
+    "ask",
+    "question",
+]
+
+MIN_CEILING_BYTES: Final = 1024
+
+
+def ask(
+    data: bytes,
+    media_type: str,
+    asked: Question,
+    *,
+    ceiling_bytes: int,
+    clock: Callable[[], float],
+    engine: Engine = DEFAULT_ENGINE,
+) -> Answer:
+    """What the payload says to the question, in at most ceiling_bytes.
+
+    Args:
+        data: The payload.
+        media_type: What it is taken for; whether it is binary is judged by the bytes.
+        asked: The question, as `question` parses it.
+        ceiling_bytes: At least 1,024; the answer's text and notes together, in UTF-8.
+        clock: Seconds that only grow, to stop a pattern that takes too long.
+        engine: What matches patterns.
+
+    Raises:
+        InvalidArgumentError, InvalidPatternError, PatternTooSlowError, InvalidExpressionError,
+        NotRowsError
+    """
+    if ceiling_bytes < MIN_CEILING_BYTES:
+        raise InvalidArgumentError(f"a ceiling has at least {MIN_CEILING_BYTES:,} bytes")
+    for field in fields(asked):
+        value = getattr(asked, field.name)
+        if isinstance(value, str) and value.encode("utf-8", "replace").decode() != value:
+            raise InvalidArgumentError(f"{field.name} holds half a character", argument=field.name)
+    budget = ceiling_bytes - NOTES_BYTES
+    if isinstance(asked, Range) and asked.unit == "bytes":
+        return byte_range(data, asked, budget)
+    source = read(data)
+    if source is None:
+        return said_to_be_binary(data)
+    answer = _text_answer(source, media_type, asked, budget, clock, engine)
+    return answer.noting(source.note)
+
+
+def _text_answer(
+    source: Source,
+    media_type: str,
+    asked: Question,
+    budget: int,
+    clock: Callable[[], float],
+    engine: Engine,
+) -> Answer:
+    match asked:
+        case Grep():
+            return grep(source.text, asked, budget, clock, engine)
+        case Range() | Head() | Tail():
+            return piece(source.text, asked, budget)
+        case Outline():
+            return outline(source.text, media_type, asked, budget)
+        case Aggregate():
+            return aggregate(source.text, media_type, asked, budget)
+        case Jsonl():
+            return jsonl(source.text, media_type, asked, budget)
+        case _:
+            assert_never(asked)

@@ -1,0 +1,153 @@
+"""How many o200k tokens a text has, estimated without a vocabulary.
+
+The tokenizer cuts a text into words by case, digits by three, runs of punctuation and white space;
+the estimate counts these and weighs them. Characters of unspaced scripts are counted one by one,
+and hex and base64, which hold no words, by length. `bench/tokens.py --fit` finds the weights and
+measures the error. What another model counts differs by a ratio that is not looked for here.
+
+Source: the pattern of o200k_base in openai/tiktoken; the weights are fitted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final
+
+SAMPLED_CHARS: Final = 64 << 10
+_WINDOWS: Final = 12
+_WINDOW_CHARS: Final = 4096
+
+# Feature and weight. Printed by `python bench/tokens.py --fit`.
+WEIGHTS: Final[dict[str, float]] = {
+    "hex": 0.571,
+    "base64": 0.680,
+    "word": 0.973,
+    "long word": 0.188,
+    "letters beyond 8": 0.024,
+    "capitals": 0.000,
+    "further capitals": 0.060,
+    "camel": 0.000,
+    "word after mark": -0.497,
+    "word after low line": -0.500,
+    "digits": 0.943,
+    "spaced digits": 0.801,
+    "marks": 1.078,
+    "further marks": 0.126,
+    "break": 1.521,
+    "spaces": 0.678,
+    "han": 0.680,
+    "han before kana": 0.200,
+    "hiragana": 0.794,
+    "katakana": 0.364,
+    "hangul": 0.600,
+    "wide mark": 1.100,
+    "foreign letter": 0.250,
+    "symbol": 1.500,
+}
+
+# Runs without words: hex of at least 4 digits with a letter, and base64 if `_blobs` agrees.
+_HEX: Final = re.compile(
+    r"(?<![A-Za-z0-9])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{4,}(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9])(?=[A-F]*[0-9])(?=[0-9]*[A-F])[0-9A-F]{8,}(?![A-Za-z0-9])"
+)
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}|[A-Za-z0-9_-]{32,}")
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])[A-Z]|(?<=[0-9])[a-z]")
+_AFTER_MARK: Final = re.compile(r"(?<=[^\sA-Za-z0-9_])[A-Za-z]")
+_AFTER_LOW_LINE: Final = re.compile(r"(?<=_)[A-Za-z]")
+_DIGITS: Final = re.compile(r"[0-9]{1,3}")
+_SPACED_DIGITS: Final = re.compile(r"[ \t](?=[0-9])")
+_MARKS: Final = re.compile(r"[!-/:-@\[-`{-~]+")
+_BREAK: Final = re.compile(r"(?<![!-/:-@\[-`{-~\n])\n+")
+_SPACES: Final = re.compile(r"(?<=[^ \t])[ \t]{2,}|(?<=\n)[ \t]+(?=[^\s])|\t")
+_HAN: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_KANJI_RUN: Final = re.compile(r"[\u3400-\u9fff]+(?=[\u3040-\u30ff])")
+_HIRAGANA: Final = re.compile(r"[\u3040-\u309f]")
+_KATAKANA: Final = re.compile(r"[\u30a0-\u30ff\u31f0-\u31ff]")
+_WIDE_MARK: Final = re.compile(r"[\u3000-\u303f\uff00-\uffef\u2010-\u2027]")
+_FOREIGN: Final = re.compile(r"[^\W\d_\x00-\x7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_HANGUL: Final = re.compile(r"[\uac00-\ud7af]")
+_SYMBOL: Final = re.compile(r"[^\w\s\x00-\x7f\u3000-\u303f\uff00-\uffef\u2010-\u2027]")
+
+
+def estimate(text: str) -> int:
+    """About how many o200k tokens the text has; of a long text, samples are counted and scaled."""
+    if len(text) <= SAMPLED_CHARS:
+        return _estimate(text)
+    step = (len(text) - _WINDOW_CHARS) // (_WINDOWS - 1)
+    windows = [text[at * step : at * step + _WINDOW_CHARS] for at in range(_WINDOWS)]
+    return round(sum(map(_estimate, windows)) * len(text) / (_WINDOWS * _WINDOW_CHARS))
+
+
+def _estimate(text: str) -> int:
+    found = features(text)
+    weighed = sum(WEIGHTS[name] * count for name, count in found.items())
+    return max(round(weighed), 1 if text else 0)
+
+
+def features(text: str) -> dict[str, float]:
+    """What is weighed, by name; the same names for every text."""
+    found = {"hex": 0.0, "base64": 0.0}
+
+    def take_hex(run: re.Match[str]) -> str:
+        found["hex"] += len(run[0])
+        return "\x00"
+
+    def take_base64(run: re.Match[str]) -> str:
+        if not _is_blob(run[0]):
+            return run[0]
+        found["base64"] += len(run[0])
+        return "\x00"
+
+    text = _HEX.sub(take_hex, _BASE64.sub(take_base64, text))
+    words = _WORD.findall(text)
+    capitals = [word for word in words if word.isupper()]
+    marks = _MARKS.findall(text)
+    found |= _lengths(words) | {
+        "capitals": len(capitals),
+        "further capitals": sum(map(len, capitals)) - len(capitals),
+        "camel": len(_CAMEL.findall(text)),
+        "word after mark": len(_AFTER_MARK.findall(text)),
+        "word after low line": len(_AFTER_LOW_LINE.findall(text)),
+        "digits": len(_DIGITS.findall(text)),
+        "spaced digits": len(_SPACED_DIGITS.findall(text)),
+        "marks": len(marks),
+        "further marks": sum(min(len(run), 4) for run in marks) - len(marks),
+        "break": len(_BREAK.findall(text)),
+        "spaces": len(_SPACES.findall(text)),
+    }
+    return found | _foreign(text)
+
+
+def _lengths(words: list[str]) -> dict[str, float]:
+    lengths = Counter(map(len, words))
+    return {
+        "word": len(words),
+        "long word": sum(count for length, count in lengths.items() if length > 6),
+        "letters beyond 8": sum((min(n, 40) - 8) * count for n, count in lengths.items() if n > 8),
+    }
+
+
+def _foreign(text: str) -> dict[str, float]:
+    plain = text.isascii()
+    return {
+        name: 0 if plain else len(pattern.findall(text))
+        for name, pattern in (
+            ("han", _HAN),
+            ("han before kana", _KANJI_RUN),
+            ("hiragana", _HIRAGANA),
+            ("katakana", _KATAKANA),
+            ("hangul", _HANGUL),
+            ("wide mark", _WIDE_MARK),
+            ("foreign letter", _FOREIGN),
+            ("symbol", _SYMBOL),
+        )
+    }
+
+
+def _is_blob(run: str) -> bool:
+    """Whether a long run is base64 rather than a path or a name: digits and capitals all over."""
+    digits = sum(map(str.isdigit, run))
+    capitals = sum(map(str.isupper, run))
+    return digits * 30 >= len(run) and capitals * 5 >= len(run) and digits < len(run) // 2
