@@ -1,8 +1,8 @@
 """The state of a task: a fold of its journaled events.
 
-`apply(state, event)` is pure and total, so replaying the journal gives the same state, byte for byte,
-in any process. What is stable (objective, constraints, decisions, plan, contract) lives in records
-of the memory; here is what happens at every turn.
+`apply(state, event)` is pure and total, so replaying the journal gives the same state, byte for
+byte, in any process. What is stable (objective, constraints, decisions, plan, contract) lives in
+records of the memory; here is what happens at every turn.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ EventKind = Literal[
     "file",
     "lesson",
     "flag",
+    "stepped",
+    "overridden",
     "dropped",
     "pruned",
     "compacted",
@@ -42,6 +44,7 @@ KEPT: Final = 256  # files, results and failures that are remembered, the latest
 # What an edit makes doubtful until it is observed anew.
 CLEARED_BY_EDIT: Final = ("tests_passed",)
 
+_OF_A_CALL: Final = ("tool", "args", "result", "raw", "error", "ref", "tokens")
 V = TypeVar("V")
 
 
@@ -52,7 +55,7 @@ class Event:
     seq: int
     at: int
     agent: str
-    kind: EventKind
+    kind: EventKind | str
     data: Mapping[str, Any]
 
 
@@ -126,8 +129,11 @@ def apply(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, 
         case "lesson":
             return _learned(state, data)
         case "flag":
-            flag = Flag(bool(data["value"]), str(data["source"]), event.at)
-            return replace(state, flags={**state.flags, data["name"]: flag})
+            return _flagged(state, event)
+        case "stepped":
+            return replace(state, progress=state.progress + 1)
+        case "overridden":
+            return _remembered(state, event, "override")
         case "dropped":
             return replace(state, dropped={**state.dropped, data["ref"]: data["tokens"]})
         case "pruned":
@@ -154,7 +160,7 @@ def apply(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, 
             return replace(state, approvals={**state.approvals, data["rule"]: data["until"]})
         case "finished" | "resumed":
             return replace(state, finished=event.kind == "finished")
-        case _:
+        case _:  # a kind of a newer program
             return state
 
 
@@ -179,7 +185,6 @@ def from_bytes(data: bytes) -> TaskState:
 def _called(state: TaskState, event: Event) -> TaskState:
     data = event.data
     is_edit = bool(data.get("edit"))
-    is_progress = is_edit or bool(data.get("news"))
     failures, tools = state.failures, state.tools
     if signature := data.get("error"):
         known = failures.get(signature)
@@ -192,31 +197,48 @@ def _called(state: TaskState, event: Event) -> TaskState:
     flags = state.flags
     if is_edit:
         flags = {name: flag for name, flag in flags.items() if name not in CLEARED_BY_EDIT}
-    progress = state.progress + is_progress
-    call = {
-        **{name: data.get(name) for name in ("tool", "args", "result", "raw", "error", "ref")},
-        "seq": event.seq,
-        "agent": event.agent,
-        "progress": progress,
-        "warned": data.get("warned"),
-    }
+    moved = replace(state, progress=state.progress + is_edit)
+    remembered = _remembered(moved, event, "edit" if is_edit else "call")
     results = state.results
     if data.get("ref") and not signature:
         key = f"{data['tool']} {data['args']}"
         fact = {"ref": data["ref"], "size": data.get("size", 0), "tokens": data.get("tokens", 0)}
         results = _kept(results, key, {**fact, "at": event.at, "edits": state.edits})
     return replace(
-        state,
+        remembered,
         calls=state.calls + 1,
         refs=state.refs + bool(data.get("new_ref")),
-        progress=progress,
         edits=state.edits + is_edit,
         last_edit_at=event.at if is_edit else state.last_edit_at,
-        window=(*state.window, call)[-WINDOW:],
         failures=failures,
         tools={**tools, data["tool"]: fared},
         flags=flags,
         results=results,
+    )
+
+
+def _remembered(state: TaskState, event: Event, kind: str) -> TaskState:
+    """The state with one more call in the window that the loop guard looks back on."""
+    call = {
+        **{name: event.data.get(name) for name in _OF_A_CALL},
+        "seq": event.seq,
+        "at": event.at,
+        "agent": event.agent,
+        "progress": state.progress,
+        "kind": kind,
+    }
+    return replace(state, window=(*state.window, call)[-WINDOW:])
+
+
+def _flagged(state: TaskState, event: Event) -> TaskState:
+    data = event.data
+    flag = Flag(bool(data["value"]), str(data["source"]), event.at)
+    known = state.flags.get(data["name"])
+    is_change = known is None or known.value != flag.value
+    return replace(
+        state,
+        flags={**state.flags, data["name"]: flag},
+        progress=state.progress + is_change,
     )
 
 

@@ -23,6 +23,7 @@ DETAILS: Final = (
     "decisions",
     "workspace",
     "results",
+    "contract",
 )
 _SEVERITIES: Final = ("stable", "watch", "blocked")
 _GRADES: Final = ("observed", "declared", "inferred")

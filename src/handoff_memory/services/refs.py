@@ -122,6 +122,21 @@ def read(tx: Tx, row: Row) -> bytes:
     return data
 
 
+def is_new(tx: Tx, payload: PayloadDraft) -> bool:
+    """Whether nobody has kept this payload yet."""
+    return payloads.by_ref(tx, payload.ref) is None
+
+
+def joined(payload: PayloadDraft) -> bytes:
+    """The redacted bytes of a draft."""
+    return b"".join(_unpacked(codec, part) for codec, part in payload.parts)
+
+
+def hash_of(text: str) -> str:
+    """SHA-256 of a text, hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+
 def short(row: Row) -> str:
     """How replies show a ref: two tokens instead of sixty."""
     return f"r{row['alias']}"

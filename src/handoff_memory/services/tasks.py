@@ -20,7 +20,7 @@ from handoff_memory.store.engine import Row, Tx
 
 STABLE: Final = ("objective", "constraints", "decisions", "plan", "contract")
 _EVERY: Final = 16  # events between two kept states: replaying fewer is cheaper than keeping more
-_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _SOURCE: Final = "osiris_plan"
 
 
@@ -45,12 +45,13 @@ class Stable:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A task as it is now."""
+    """A task as it is now; `seq` is that of its newest event."""
 
     id: str
     project: str
     stable: Stable
     state: TaskState
+    seq: int = 0
 
 
 def scope_of(task_id: str) -> str:
@@ -67,7 +68,7 @@ def checked_id(task_id: str) -> str:
     if not _ID.fullmatch(task_id) or set(task_id) == {"."}:
         raise InvalidNameError(
             f"{task_id!r} is no task id",
-            way_out="Use 1 to 64 letters, digits, '.', '_' or '-', or leave it out.",
+            way_out="Use 1 to 40 letters, digits, '.', '_' or '-', or leave it out.",
         )
     return task_id
 
@@ -131,6 +132,11 @@ def save_stable(tx: Tx, who: Author, limits: Limits, task: Task, stable: Stable)
     return replace(task, stable=_stable(tx, task.project, task.id))
 
 
+def with_contract(stable: Stable, contract: str) -> Stable:
+    """The stable part with other tools declared."""
+    return replace(stable, contract=contract)
+
+
 def happened(
     tx: Tx, who: Author, limits: Limits, task: Task, kind: EventKind, data: Mapping[str, Any]
 ) -> Task:
@@ -140,9 +146,15 @@ def happened(
     new = writing.append(tx, who, "event", {"task": task.id, "event": kind}, body=body)
     event = Event(new.seq, tx.now, who.agent, kind, canonical.decode(body))
     state = task_state.apply(task.state, event)
+    changed = replace(task, state=state, seq=new.seq)
     if new.seq % _EVERY == 0:
-        rows.save_state(tx, task.id, new.seq, task_state.to_bytes(state))
-    return replace(task, state=state)
+        keep_state(tx, changed)
+    return changed
+
+
+def keep_state(tx: Tx, task: Task) -> None:
+    """Keep the state of a task as it is after its newest event."""
+    rows.save_state(tx, task.id, task.seq, task_state.to_bytes(task.state))
 
 
 def load_state(tx: Tx, task_id: str) -> TaskState:

@@ -1,0 +1,367 @@
+"""`osiris_observe` and `osiris_precheck`: what an agent did, and whether it may do what comes next.
+
+One observation logs the action, tells loops from progress, keeps a big result as a ref, and says
+what drifted. The rules judge; here they are only brought together.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from handoff_memory.core import canonical, media, shell, signature, times
+from handoff_memory.core.author import Author
+from handoff_memory.core.errors import InvalidArgumentError
+from handoff_memory.rules import invariants, loopguard, policy, redact, tokens, volatile
+from handoff_memory.services import refs, sealing, tasks
+from handoff_memory.services.limits import Limits
+from handoff_memory.services.refs import PayloadDraft
+from handoff_memory.services.sealing import Governing
+from handoff_memory.services.tasks import Task
+from handoff_memory.services.writing import Reply
+from handoff_memory.store.engine import Tx
+
+Kind = Literal["call", "dropped", "head", "contract", "pressure"]
+KINDS: Final = ("call", "dropped", "head", "contract", "pressure")
+# A result below this costs more to name and to fetch than to keep in the prompt.
+KEPT_FROM_TOKENS: Final = 200
+_VOLATILE_SHOWN: Final = 5
+_LAST: Final = 2**62  # the seq of a call that is not journaled yet
+_ARGUMENTS: Final = 25  # what the agent writes around the payload of an observation
+_EDITOR: Final = re.compile(r"(?i)edit|write|patch|create|delete|remove|move|rename|replace|insert")
+_PATHS: Final = ("path", "file_path", "file", "filename", "notebook_path", "target", "paths")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One action as it was seen, by its signatures.
+
+    Attributes:
+        tool: What was called.
+        args: Signature of its arguments.
+        result: Signature of its result, volatile parts folded.
+        raw: Hash of its result as it is.
+        error: Signature of its error, or None where it succeeded.
+        tokens: Of the result, estimated.
+        payload: The result as it will be kept, or None where it is too small.
+        edit: Whether it changed files.
+        file: Path, hash and time of the file that was read, where one was.
+        command: The shell command in it, taken apart.
+        flags: Named facts that it shows, and whether they were observed or claimed.
+        echoed: Whether the agent wrote the result out as an argument.
+    """
+
+    tool: str
+    args: str
+    result: str
+    raw: str
+    error: str | None
+    tokens: int
+    payload: PayloadDraft | None = None
+    edit: bool = False
+    file: Mapping[str, Any] | None = None
+    command: shell.Taken | None = None
+    flags: Mapping[str, bool] = field(default_factory=dict)
+    flag_source: str = "claimed"
+    echoed: bool = False
+
+
+def see(  # noqa: PLR0913 - one keyword a thing that was seen
+    limits: Limits,
+    tool: str,
+    args: Mapping[str, Any],
+    *,
+    data: bytes | None = None,
+    error: str | None = None,
+    file: Mapping[str, Any] | None = None,
+    flags: Mapping[str, Any] | None = None,
+    echoed: bool = False,
+    root: str = "",
+) -> Seen:
+    """An action by its signatures; secrets are replaced before anything of it is hashed.
+
+    Takes time with a large result, so it is done before any transaction.
+    """
+    clean: redact.Redacted[Any] = redact.redact_value(dict(args), limits.allowed)
+    command = _command(clean.value)
+    payload = None if data is None else refs.draft(limits, data, media.sniff(data, _name(file)))
+    content = b"" if payload is None else refs.joined(payload)
+    count = 0 if media.is_binary(content) else tokens.estimate(content.decode("utf-8", "replace"))
+    is_kept = payload is not None and (count >= KEPT_FROM_TOKENS or media.is_binary(content))
+    told = None if error is None else redact.redact_text(error, limits.allowed).value
+    return Seen(
+        tool=tool,
+        args=signature.args_signature(clean.value, root=root),
+        result=signature.result_signature(content, root=root),
+        raw=signature.raw_hash(content),
+        error=None if told is None else signature.error_signature(told, root=root),
+        tokens=count,
+        payload=payload if is_kept else None,
+        edit=_edits(tool, clean.value, command),
+        file=file,
+        command=command,
+        flags={name: bool(value) for name, value in (flags or {}).items()},
+        echoed=echoed,
+    )
+
+
+def observe(
+    tx: Tx,
+    who: Author,
+    governing: Governing,
+    seen: Seen,
+    *,
+    task_id: str | None = None,
+    seal: str | None = None,
+) -> Reply:
+    """Log an action; says what it was kept as, whether it loops, and what drifted.
+
+    Raises:
+        NotFoundError: No such task.
+    """
+    task = tasks.get(tx, who, task_id)
+    reply: Reply = {"ok": True}
+    if seal and (drifted := sealing.drift(task, governing, seal)):
+        reply["drift"] = drifted
+    kept, is_new = _kept(tx, who, seen)
+    verdict = loopguard.judge(_window(task), _call(who, seen, kept, task))
+    if told := _verdict(verdict):
+        reply["loop"] = told
+    data = {
+        "tool": seen.tool,
+        "args": seen.args,
+        "result": seen.result,
+        "raw": seen.raw,
+        "error": seen.error,
+        "tokens": seen.tokens,
+        "edit": seen.edit,
+        **kept,
+        "new_ref": is_new,
+    }
+    task = tasks.happened(tx, who, governing.limits, task, "called", data)
+    if seen.file:
+        task = tasks.happened(tx, who, governing.limits, task, "file", seen.file)
+    for name, value in seen.flags.items():
+        flag = {"name": name, "value": value, "source": seen.flag_source}
+        task = tasks.happened(tx, who, governing.limits, task, "flag", flag)
+    task = _booked(tx, who, governing, task, seen, reply)
+    if kept:
+        reply |= {"ref": kept["ref"], "tokens": seen.tokens}
+        if seen.payload and seen.payload.kinds:
+            reply["redacted"] = list(seen.payload.kinds)
+    return reply
+
+
+def dropped(
+    tx: Tx, who: Author, governing: Governing, ref: str, *, task_id: str | None = None
+) -> Reply:
+    """Credit a saving: the agent confirms that a payload left its prompt.
+
+    Raises:
+        NotFoundError: The ref means no payload of this task.
+    """
+    task = tasks.get(tx, who, task_id)
+    row = refs.find(tx, ref)
+    alias = refs.short(row)
+    known = [fact for fact in task.state.results.values() if fact["ref"] == alias]
+    if not known:
+        raise InvalidArgumentError(
+            f"{alias} is no result of task {task.id}", way_out="Name a ref that observe gave you."
+        )
+    if alias in task.state.dropped:
+        return {"ok": True, "credited": 0, "note": f"{alias} was credited before"}
+    saved = int(known[-1]["tokens"])
+    limits = governing.limits
+    if alias not in task.state.moved:
+        moved = {"mode": "dropped", "refs": {alias: saved}}
+        task = tasks.happened(tx, who, limits, task, "pruned", moved)
+    tasks.happened(tx, who, limits, task, "dropped", {"ref": alias, "tokens": saved})
+    return {"ok": True, "credited": saved}
+
+
+def recorded(  # noqa: PLR0913 - one argument a thing that was recorded
+    tx: Tx,
+    who: Author,
+    governing: Governing,
+    kind: Literal["head", "contract"],
+    text: str,
+    declared: Sequence[Mapping[str, Any]] = (),
+    *,
+    task_id: str | None = None,
+) -> Reply:
+    """Record the system head or the tool contract, and name what breaks a prompt cache in it."""
+    task = tasks.get(tx, who, task_id)
+    counted = tokens.estimate(text)
+    data: dict[str, Any] = {"sha256": refs.hash_of(text), "tokens": counted}
+    if kind == "contract":
+        data["tools"] = [dict(tool) for tool in declared]
+    before = sealing.seal(task, governing)
+    task = tasks.happened(tx, who, governing.limits, task, kind, data)
+    if kind == "contract":
+        names = "\n".join(tool["name"] for tool in declared) or data["sha256"]
+        stable = tasks.with_contract(task.stable, names)
+        task = tasks.save_stable(tx, who, governing.limits, task, stable)
+    reply: Reply = {"ok": True, "tokens": counted}
+    if told := sealing.drift(task, governing, before):
+        reply["drift"] = told
+    sealing.sealed(tx, who, governing, task)
+    if found := volatile.find(text):
+        reply["volatile"] = [
+            f"{one.kind} at line {one.line}, column {one.column}" for one in found[:_VOLATILE_SHOWN]
+        ]
+        if len(found) > _VOLATILE_SHOWN:
+            reply["volatile_total"] = len(found)
+    return reply
+
+
+def declared_pressure(
+    tx: Tx, who: Author, governing: Governing, told: Mapping[str, int], *, task_id: str | None
+) -> Reply:
+    """Take down how full the client says its context is, and what the work cost so far."""
+    task = tasks.get(tx, who, task_id)
+    tasks.happened(tx, who, governing.limits, task, "pressure", dict(told))
+    return {"ok": True}
+
+
+def precheck(  # noqa: PLR0913 - one argument a rule's matter
+    tx: Tx,
+    who: Author,
+    governing: Governing,
+    book: invariants.Book,
+    action: invariants.Action,
+    seen: Seen,
+    *,
+    work: policy.Work = "other",
+    override: str | None = None,
+    task_id: str | None = None,
+) -> Reply:
+    """Whether an action may be done: project rules, budget, loops, results that exist already.
+
+    An override, which is logged with its reason, lets a loop's block pass; a project rule never.
+
+    Raises:
+        NotFoundError: No such task.
+    """
+    task = tasks.get(tx, who, task_id)
+    state = task.state
+    judged = invariants.judge(
+        *(book.rules, action, state.flags, state.approvals, tx.now),
+        edited_us=state.last_edit_at,
+    )
+    notes = [_finding(found) for found in judged.findings if found.approved_until is None]
+    notes += [f"{one.rule_id}: {one.flag} is {one.source}" for one in judged.relied]
+    if book.problems:
+        notes.append(f"rules could not all be read: {book.problems[0]}")
+    if judged.verdict in {"block", "ask"}:
+        worst = judged.findings[0]
+        refused = {"verdict": judged.verdict, "rule": worst.rule_id, "why": worst.message}
+        return {**refused, "because": worst.because, "next": worst.way_out}
+    match policy.precheck(sealing.budget(state), sealing.spent(state), work):
+        case policy.Refuse(why, way_out):
+            return {"verdict": "block", "why": why, "next": way_out}
+        case policy.Warn(why):
+            notes.append(why)
+        case policy.Allow():
+            pass
+    reply: Reply = {"verdict": "warn" if judged.verdict == "warn" else "allow"}
+    proposed = loopguard.Proposed(who.agent, seen.tool, seen.args, state.progress, _kind(seen))
+    if told := _verdict(loopguard.foresee(_window(task), proposed)):
+        if override is None or told["verdict"] != "block":
+            return {**told, **({"notes": notes} if notes else {})}
+        logged = {"tool": seen.tool, "args": seen.args, "reason": override}
+        tasks.happened(tx, who, governing.limits, task, "overridden", logged)
+        notes.append(f"overridden: {told['why']}")
+    return {**reply, "notes": notes} if notes else reply
+
+
+def approve(
+    tx: Tx, who: Author, governing: Governing, rule_id: str, until: int, *, task_id: str | None
+) -> Reply:
+    """A person lets a rule be broken until a time; only the command line offers this."""
+    task = tasks.get(tx, who, task_id)
+    told = {"rule": rule_id, "until": until}
+    tasks.happened(tx, who, governing.limits, task, "approved", told)
+    return {"task": task.id, "rule": rule_id, "until": times.iso(until)}
+
+
+# --- parts -------------------------------------------------------------------------------------
+
+
+def _kept(tx: Tx, who: Author, seen: Seen) -> tuple[dict[str, Any], bool]:
+    """Names of the payload in an event, and whether nobody had kept it before."""
+    if seen.payload is None:
+        return {}, False
+    is_new = refs.is_new(tx, seen.payload)
+    row = refs.keep(tx, who, seen.payload)
+    return {"ref": refs.short(row), "sha256": row["ref"], "size": row["size_bytes"]}, is_new
+
+
+def _window(task: Task) -> list[loopguard.Call]:
+    names = ("seq", "agent", "tool", "args", "result", "raw", "error", "progress", "ref", "kind")
+    return [loopguard.Call(**{name: call[name] for name in names}) for call in task.state.window]
+
+
+def _call(who: Author, seen: Seen, kept: Mapping[str, Any], task: Task) -> loopguard.Call:
+    return loopguard.Call(
+        seq=_LAST,
+        agent=who.agent,
+        tool=seen.tool,
+        args=seen.args,
+        result=None if seen.error else seen.result,
+        raw=seen.raw,
+        error=seen.error,
+        progress=task.state.progress + seen.edit,
+        ref=kept.get("ref"),
+        kind=_kind(seen),
+    )
+
+
+def _kind(seen: Seen) -> loopguard.Kind:
+    return "edit" if seen.edit else "call"
+
+
+def _verdict(verdict: loopguard.Verdict) -> Reply | None:
+    if isinstance(verdict, loopguard.Allow):
+        return None
+    told: Reply = {"verdict": "block", "why": verdict.reason, "pattern": verdict.pattern}
+    if isinstance(verdict, loopguard.Suggest):
+        told |= {"verdict": "suggest_alternative", "next": verdict.suggest_alternative}
+    elif isinstance(verdict, loopguard.Warn):
+        told |= {"verdict": "warn", "next": verdict.way_out}
+    else:
+        told["required_action"] = verdict.required_action
+    return {**told, "ref": verdict.ref} if verdict.ref else told
+
+
+def _finding(found: invariants.Finding) -> str:
+    return f"{found.rule_id}: {found.message}"
+
+
+def _booked(
+    tx: Tx, who: Author, governing: Governing, task: Task, seen: Seen, reply: Reply
+) -> Task:
+    """The task with what this observation cost on its ledger."""
+    cost = {"replies": tokens.estimate(canonical.encode(reply).decode()), "arguments": _ARGUMENTS}
+    if seen.tokens:
+        cost["echoed" if seen.echoed else "payload_in"] = seen.tokens
+    return tasks.happened(tx, who, governing.limits, task, "booked", {"tokens": cost})
+
+
+def _command(args: Mapping[str, Any]) -> shell.Taken | None:
+    given = args.get("command") or args.get("cmd")
+    if isinstance(given, list) and all(isinstance(word, str) for word in given):
+        given = shlex.join(given)
+    return shell.take_apart(given) if isinstance(given, str) else None
+
+
+def _edits(tool: str, args: Mapping[str, Any], command: shell.Taken | None) -> bool:
+    if command is not None:
+        return any(one.writes for one in command.commands)
+    return bool(_EDITOR.search(tool)) and any(name in args for name in _PATHS)
+
+
+def _name(file: Mapping[str, Any] | None) -> str | None:
+    return None if file is None else str(file["path"])
