@@ -16,7 +16,6 @@ import orjson
 EventKind = Literal[
     "sealed",
     "called",
-    "file",
     "lesson",
     "flag",
     "stepped",
@@ -123,13 +122,11 @@ def apply(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, 
             return _called(state, event)
         case "sealed":
             return replace(state, seals=_kept(state.seals, data["seal"], dict(data), SEALS))
-        case "file":
-            fact = {**data, "seen_at": event.at}
-            return replace(state, files=_kept(state.files, data["path"], fact))
         case "lesson":
             return _learned(state, data)
         case "flag":
-            return _flagged(state, event)
+            flag = Flag(bool(data["value"]), str(data["source"]), event.at)
+            return _flagged(state, data["name"], flag)
         case "stepped":
             return replace(state, progress=state.progress + 1)
         case "overridden":
@@ -147,7 +144,7 @@ def apply(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, 
         case "contract":
             return replace(state, contract=dict(data))
         case "booked":
-            return replace(state, booked=_summed(state.booked, data))
+            return replace(state, booked=_summed(state.booked, data["tokens"]))
         case "budget":
             return replace(state, budget=dict(data))
         case "pressure":
@@ -199,13 +196,18 @@ def _called(state: TaskState, event: Event) -> TaskState:
         flags = {name: flag for name, flag in flags.items() if name not in CLEARED_BY_EDIT}
     moved = replace(state, progress=state.progress + is_edit)
     remembered = _remembered(moved, event, "edit" if is_edit else "call")
+    files = state.files
+    if file := data.get("file"):
+        files = _kept(files, file["path"], {**file, "seen_at": event.at})
     results = state.results
     if data.get("ref") and not signature:
         key = f"{data['tool']} {data['args']}"
         fact = {"ref": data["ref"], "size": data.get("size", 0), "tokens": data.get("tokens", 0)}
         results = _kept(results, key, {**fact, "at": event.at, "edits": state.edits})
-    return replace(
+    called = replace(
         remembered,
+        files=files,
+        booked=_summed(state.booked, data.get("cost") or {}),
         calls=state.calls + 1,
         refs=state.refs + bool(data.get("new_ref")),
         edits=state.edits + is_edit,
@@ -215,6 +217,9 @@ def _called(state: TaskState, event: Event) -> TaskState:
         flags=flags,
         results=results,
     )
+    for name, value in (data.get("flags") or {}).items():
+        called = _flagged(called, name, Flag(bool(value), str(data["flag_source"]), event.at))
+    return called
 
 
 def _remembered(state: TaskState, event: Event, kind: str) -> TaskState:
@@ -230,16 +235,10 @@ def _remembered(state: TaskState, event: Event, kind: str) -> TaskState:
     return replace(state, window=(*state.window, call)[-WINDOW:])
 
 
-def _flagged(state: TaskState, event: Event) -> TaskState:
-    data = event.data
-    flag = Flag(bool(data["value"]), str(data["source"]), event.at)
-    known = state.flags.get(data["name"])
+def _flagged(state: TaskState, name: str, flag: Flag) -> TaskState:
+    known = state.flags.get(name)
     is_change = known is None or known.value != flag.value
-    return replace(
-        state,
-        flags={**state.flags, data["name"]: flag},
-        progress=state.progress + is_change,
-    )
+    return replace(state, flags={**state.flags, name: flag}, progress=state.progress + is_change)
 
 
 def _learned(state: TaskState, data: Mapping[str, Any]) -> TaskState:
@@ -271,6 +270,7 @@ def _limited(facts: Mapping[str, V], key: str, fact: V) -> dict[str, V]:
     return found
 
 
-def _summed(booked: Mapping[str, int], data: Mapping[str, Any]) -> dict[str, int]:
-    causes = data["tokens"]
-    return {cause: booked.get(cause, 0) + causes.get(cause, 0) for cause in {*booked, *causes}}
+def _summed(booked: Mapping[str, int], causes: Mapping[str, int]) -> dict[str, int]:
+    return {
+        cause: booked.get(cause, 0) + causes.get(cause, 0) for cause in sorted({*booked, *causes})
+    }

@@ -1,9 +1,9 @@
-"""`osiris_checkpoint`: snapshots, the completion report, and a session made small and whole again."""
+"""`osiris_checkpoint`: snapshots, the completion report, a session made small and whole again."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 from handoff_memory.core import canonical, times
@@ -30,10 +30,10 @@ _KINDS: Final = frozenset(get_args(compaction.Kind))
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The pieces of a session, each with the payload that will hold it where it has no ref yet."""
+    """The pieces of a session, each with the payload that will hold it."""
 
     items: tuple[compaction.Item, ...]
-    payloads: Mapping[int, PayloadDraft]
+    payloads: tuple[PayloadDraft, ...]
 
 
 def session_of(limits: Limits, given: Sequence[Any]) -> Session:
@@ -45,16 +45,13 @@ def session_of(limits: Limits, given: Sequence[Any]) -> Session:
     if not 1 <= len(given) <= _MAX_ITEMS:
         raise InvalidArgumentError(f"items holds 1 to {_MAX_ITEMS} pieces of the session")
     items = [_item(at, one) for at, one in enumerate(given)]
-    drafts = {
-        at: refs.draft(limits, item.text.encode(), "text/plain")
-        for at, item in enumerate(items)
-        if item.ref is None
-    }
+    # By content: a piece that is kept already keeps its ref, whatever ref the agent named.
+    drafts = [refs.draft(limits, item.text.encode(), "text/plain") for item in items]
     clean = [
-        item if at not in drafts else _with_text(item, refs.joined(drafts[at]).decode())
-        for at, item in enumerate(items)
+        replace(item, text=refs.joined(kept).decode())
+        for item, kept in zip(items, drafts, strict=True)
     ]
-    return Session(tuple(clean), drafts)
+    return Session(tuple(clean), tuple(drafts))
 
 
 def snapshot(tx: Tx, who: Author, governing: Governing, *, task_id: str | None = None) -> Reply:
@@ -85,10 +82,9 @@ def shrink(
         TooLargeError: What must stay does not fit the budget.
     """
     task = tasks.get(tx, who, task_id)
-    rows = {at: refs.keep(tx, who, payload) for at, payload in session.payloads.items()}
     items = [
-        _with_ref(item, refs.short(rows[at])) if at in rows else item
-        for at, item in enumerate(session.items)
+        replace(item, ref=refs.short(refs.keep(tx, who, payload)))
+        for item, payload in zip(session.items, session.payloads, strict=True)
     ]
     made = _made(mode, items, sealing.shown(task, governing))
     if isinstance(made, compaction.Refused):
@@ -187,15 +183,7 @@ def _item(at: int, given: Any) -> compaction.Item:
     turn = given.get("turn", at)
     if not isinstance(turn, int) or isinstance(turn, bool):
         raise InvalidArgumentError(f"items[{at}].turn is a number")
-    return compaction.Item(str(given.get("id", at)), kind, given["text"], turn, given.get("ref"))
-
-
-def _with_ref(item: compaction.Item, ref: str) -> compaction.Item:
-    return compaction.Item(item.id, item.kind, item.text, item.turn, ref)
-
-
-def _with_text(item: compaction.Item, text: str) -> compaction.Item:
-    return compaction.Item(item.id, item.kind, text, item.turn, item.ref)
+    return compaction.Item(str(given.get("id", at)), kind, given["text"], turn)
 
 
 def _plain(made: compaction.Compacted) -> dict[str, Any]:

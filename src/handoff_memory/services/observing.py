@@ -16,7 +16,7 @@ from handoff_memory.core import canonical, media, shell, signature, times
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError
 from handoff_memory.rules import invariants, loopguard, policy, redact, tokens, volatile
-from handoff_memory.services import refs, sealing, tasks
+from handoff_memory.services import pruning, refs, sealing, tasks
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.refs import PayloadDraft
 from handoff_memory.services.sealing import Governing
@@ -126,11 +126,19 @@ def observe(
     reply: Reply = {"ok": True}
     if seal and (drifted := sealing.drift(task, governing, seal)):
         reply["drift"] = drifted
+    # Before the call itself counts as a use of the prompt cache.
+    task, freed = pruning.pruned(tx, who, governing, task)
+    if freed:
+        reply["prune"] = freed
     kept, is_new = _kept(tx, who, seen)
     verdict = loopguard.judge(_window(task), _call(who, seen, kept, task))
     if told := _verdict(verdict):
         reply["loop"] = told
-    data = {
+    if kept:
+        reply |= {"ref": kept["ref"], "tokens": seen.tokens}
+        if seen.payload and seen.payload.kinds:
+            reply["redacted"] = list(seen.payload.kinds)
+    event = {
         "tool": seen.tool,
         "args": seen.args,
         "result": seen.result,
@@ -140,18 +148,12 @@ def observe(
         "edit": seen.edit,
         **kept,
         "new_ref": is_new,
+        "file": seen.file,
+        "flags": dict(seen.flags),
+        "flag_source": seen.flag_source,
+        "cost": _cost(seen, reply),
     }
-    task = tasks.happened(tx, who, governing.limits, task, "called", data)
-    if seen.file:
-        task = tasks.happened(tx, who, governing.limits, task, "file", seen.file)
-    for name, value in seen.flags.items():
-        flag = {"name": name, "value": value, "source": seen.flag_source}
-        task = tasks.happened(tx, who, governing.limits, task, "flag", flag)
-    task = _booked(tx, who, governing, task, seen, reply)
-    if kept:
-        reply |= {"ref": kept["ref"], "tokens": seen.tokens}
-        if seen.payload and seen.payload.kinds:
-            reply["redacted"] = list(seen.payload.kinds)
+    tasks.happened(tx, who, governing.limits, task, "called", event)
     return reply
 
 
@@ -340,14 +342,12 @@ def _finding(found: invariants.Finding) -> str:
     return f"{found.rule_id}: {found.message}"
 
 
-def _booked(
-    tx: Tx, who: Author, governing: Governing, task: Task, seen: Seen, reply: Reply
-) -> Task:
-    """The task with what this observation cost on its ledger."""
+def _cost(seen: Seen, reply: Reply) -> dict[str, int]:
+    """What this observation costs, in tokens by cause."""
     cost = {"replies": tokens.estimate(canonical.encode(reply).decode()), "arguments": _ARGUMENTS}
     if seen.tokens:
         cost["echoed" if seen.echoed else "payload_in"] = seen.tokens
-    return tasks.happened(tx, who, governing.limits, task, "booked", {"tokens": cost})
+    return cost
 
 
 def _command(args: Mapping[str, Any]) -> shell.Taken | None:
