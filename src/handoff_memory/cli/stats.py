@@ -26,8 +26,8 @@ from handoff_memory.services.writing import Reply
 @click.option("--scope", default="", help="Count records and versions below this scope only.")
 def stats(call: Call, *, verifies: bool, scope: str) -> int:
     """Counts, agents, what waits; --verify checks it all."""
-    reply = call.read(lambda tx: presence.stats(tx, call.who, scope=scope))
-    reply |= {**storage_facts(call.memory.settings), "failed_writes": 0}
+    counted = call.read(lambda tx: presence.stats(tx, call.who, scope=scope))
+    reply = {"waiting": 0, **counted, **storage_facts(call.memory.settings), "failed_writes": 0}
     if verifies:
         reply["verify"] = _verified(call, reply["head"]["seq"])
     call.show(reply, _text)
@@ -51,7 +51,7 @@ def _text(reply: Reply) -> Iterator[str]:
         ("records", f"{counts['records']:,} in {r.counted(counts['versions'], 'version')}"),
         ("outcomes", f"{counts['outcomes']:,}"),
         ("packets", f"{counts['packets']:,}" + (f": {states}" if states else "")),
-        ("waiting", f"{reply.get('waiting', 0)} for you"),
+        ("waiting", f"{reply['waiting']} for you"),
         ("durability", reply["durability"]),
         ("sqlite", reply["sqlite"]),
         ("head", f"{reply['head']['seq']} {reply['head']['chain'][:16]}"),
