@@ -208,6 +208,21 @@ def test_the_demo_says_what_to_do_where_there_is_no_checkout(
     assert "next: Clone the repository and run: make demo" in result.stderr
 
 
+@pytest.mark.parametrize(("code", "status"), [("print('played')", 0), ("raise SystemExit(3)", 1)])
+def test_the_demo_of_a_checkout_is_played(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, status: int
+) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "run.py").write_text(code)
+    monkeypatch.setattr("handoff_memory.cli.demo._CHECKOUT", tmp_path)
+
+    result = shell("demo", "--json")
+
+    assert result.exit_code == status
+    assert json.loads(result.stdout)["ok"] is (status == 0)
+
+
 def on_terminal(shell: Shell, *args: str, **env: str) -> str:
     """What a verb shows on a terminal of its own."""
     import os  # noqa: PLC0415 - not on Windows
