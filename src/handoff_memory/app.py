@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from handoff_memory import liveness, workspace
 from handoff_memory.core import names
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import DatabaseMissingError, StorageError
-from handoff_memory.services import memory
+from handoff_memory.core.errors import CorruptDatabaseError, DatabaseMissingError, StorageError
+from handoff_memory.services import memory, verify
+from handoff_memory.services.writing import Reply
 from handoff_memory.settings import Settings
-from handoff_memory.store import driver
+from handoff_memory.store import driver, health
 from handoff_memory.store.engine import Operation, Row
 from handoff_memory.store.sqlite import Reader, Source, Writer
 
@@ -104,6 +105,16 @@ class App:
         with suppress(StorageError):
             await self._bridge.open()
 
+    async def verify(self) -> Reply:
+        """The report of `services.verify`, also where the file itself is damaged."""
+        try:
+            report = await self.read(verify.verify)
+            if not driver.CHECKS_FULL_TEXT:
+                await self.write(health.check_full_text)
+        except CorruptDatabaseError as fault:
+            return verify.damaged(fault)
+        return report
+
     @property
     def failed_writes(self) -> int:
         """How many writes of this process the database refused."""
@@ -157,6 +168,16 @@ class Local:
         if self._reader is None:
             self._reader = self._opened_reader()
         return self._reader.read(operation)
+
+    def verify(self, progress: verify.Progress) -> Reply:
+        """The report of `services.verify`, also where the file itself is damaged."""
+        try:
+            report = self.read(lambda tx: verify.verify(tx, progress=progress))
+            if not driver.CHECKS_FULL_TEXT:
+                self.write(health.check_full_text)
+        except CorruptDatabaseError as fault:
+            return verify.damaged(fault)
+        return report
 
     def close(self) -> None:
         """Close what was opened."""
