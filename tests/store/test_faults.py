@@ -445,6 +445,28 @@ async def test_a_commit_that_fails_ends_in_a_clean_error_and_the_next_one_works(
     assert problems(disk / "memory.db") == []
 
 
+@MOUNTS
+async def test_a_disk_that_fills_up_within_a_batch_keeps_nothing_of_that_batch(disk: Path) -> None:
+    # More than the page cache holds, so SQLite writes before the commit, meets the full disk within
+    # an operation and ends the transaction by itself. What then ran would commit on its own.
+    def large(tx: Tx, name: str, size: int) -> None:
+        tx.run("INSERT INTO meta (name, value) VALUES (:name, :value)", name=name, value="x" * size)
+
+    async with opened(disk / "memory.db") as app:
+        await put(app, "before")
+        operations = [
+            lambda tx, n=n: large(tx, f"lost-{n}", 4_000_000 if n < 24 else 10) for n in range(40)
+        ]
+        codes = await asyncio.gather(*(code_of(app.write(operation)) for operation in operations))
+        await put(app, "after")
+        names = await app.read(lambda tx: tx.all("SELECT name FROM meta WHERE name LIKE 'lost%'"))
+
+    assert codes == ["database_full"] * 40
+    assert names == []
+    assert keys(disk / "memory.db") == {"before", "after"}
+    assert problems(disk / "memory.db") == []
+
+
 @pytest.fixture
 def common() -> Iterator[Path]:
     """A folder that everybody may look into; pytest's own are private."""
