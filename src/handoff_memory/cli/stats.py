@@ -91,7 +91,8 @@ def _verdict(report: Reply) -> Iterator[str]:
         yield r.good("ok") + f"  {r.counted(checked['journal'], 'journal line')} checked: {rows}"
         return
     yield from r.table([_problem(problem) for problem in problems])
-    yield r.bad(r.counted(len(problems), "problem")) + f" in {checked['journal']:,} journal lines"
+    seen = f" in {checked['journal']:,} journal lines" if checked else "; the rest cannot be read"
+    yield r.bad(r.counted(len(problems), "problem")) + seen
 
 
 def _problem(problem: Reply) -> tuple[str, str, str]:
