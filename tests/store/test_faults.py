@@ -455,13 +455,13 @@ async def test_a_disk_that_fills_up_within_a_batch_keeps_nothing_of_that_batch(d
     async with opened(disk / "memory.db") as app:
         await put(app, "before")
         operations = [
-            lambda tx, n=n: large(tx, f"lost-{n}", 4_000_000 if n < 24 else 10) for n in range(40)
+            lambda tx, n=n: large(tx, f"lost-{n}", 4_000_000 if n % 2 else 10) for n in range(60)
         ]
         codes = await asyncio.gather(*(code_of(app.write(operation)) for operation in operations))
         await put(app, "after")
         names = await app.read(lambda tx: tx.all("SELECT name FROM meta WHERE name LIKE 'lost%'"))
 
-    assert codes == ["database_full"] * 40
+    assert codes == ["database_full"] * 60
     assert names == []
     assert keys(disk / "memory.db") == {"before", "after"}
     assert problems(disk / "memory.db") == []
