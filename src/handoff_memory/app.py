@@ -151,10 +151,9 @@ class Local:
 
     def write(self, operation: Operation[T]) -> T:
         """Run an operation in a write transaction, making the database where there is none."""
-        if self._writer is None:
-            self._writer = Writer(self._source, deadline_s=self.settings.deadline_s)
+        writer = self._opened_writer()
         until = time.monotonic() + self.settings.deadline_s
-        (result,) = self._writer.write([operation], until=until)
+        (result,) = writer.write([operation], until=until)
         if isinstance(result, Exception):
             raise result
         return result
@@ -192,12 +191,17 @@ class Local:
                 f"there is no database at {path}",
                 way_out="Set MEMORY_DB to the agents' file; the first write makes one.",
             )
-        reader = Reader(self._source)
-        if not reader.is_current:
-            reader.close()
-            self._writer = self._writer or Writer(self._source, deadline_s=self.settings.deadline_s)
+        if self._writer is None:
             reader = Reader(self._source)
-        return reader
+            if reader.is_current:
+                return reader
+            reader.close()
+        return Reader(self._source, self._opened_writer().watch)
+
+    def _opened_writer(self) -> Writer:
+        if self._writer is None:
+            self._writer = Writer(self._source, deadline_s=self.settings.deadline_s)
+        return self._writer
 
 
 @contextmanager
