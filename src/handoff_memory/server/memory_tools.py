@@ -12,7 +12,6 @@ from handoff_memory import workspace
 from handoff_memory.app import App, is_dead, storage_facts
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import CorruptDatabaseError, InvalidArgumentError
-from handoff_memory.core.names import parse_name
 from handoff_memory.server import arguments as a
 from handoff_memory.services import (
     handoff,
@@ -135,7 +134,7 @@ class MemoryTools:
         if given.names is not None:
             if given.scope or given.key:
                 raise InvalidArgumentError("give names, or scope and key, not both")
-            names = [parse_name(name) for name in given.names]
+            names = [memory.checked_name(self._limits, name) for name in given.names]
             return await self._read(
                 who,
                 lambda tx: reading.read_many(tx, who, self._limits, names, after=given.cursor),
