@@ -5,8 +5,10 @@ Every call of an `Agent` is a transaction of its own on a real database.
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -184,3 +186,10 @@ class Tools:
         assert orjson.loads(content.text) == reply.structured_content
         found: Reply = reply.structured_content
         return found
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git says in a folder, whoever the person at the machine is."""
+    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    command = ["git", *identity, "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

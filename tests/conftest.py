@@ -18,7 +18,7 @@ import pytest
 from mcp import Client
 from mcp_types import Implementation
 
-from actors import Agent, Clock, Reply, Tools
+from actors import Agent, Clock, Reply, Tools, git
 from handoff_memory.app import App, Local, Makers, open_app, open_local
 from handoff_memory.core.author import Author
 from handoff_memory.server.build import build_server
@@ -96,6 +96,18 @@ def verified(local: Local) -> Callable[[], Reply]:
     return lambda: local.read(verify.verify)
 
 
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A git repository with one commit."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "a.txt").write_text("one")
+    git(folder, "add", "a.txt")
+    git(folder, "commit", "-q", "-m", "one")
+    return folder
+
+
 @pytest.fixture(params=["auto", "legacy"])
 def era(request: pytest.FixtureRequest) -> Any:
     """How a client says hello: `server/discover` of 2026, or `initialize`."""
@@ -106,8 +118,11 @@ def era(request: pytest.FixtureRequest) -> Any:
 def serve(settings: Settings, makers: Makers) -> Callable[..., AbstractAsyncContextManager[App]]:
     """An application of its own on the shared database, as another process has one."""
 
-    def opened(agent: str | None = "scout", **more: Any) -> AbstractAsyncContextManager[App]:
-        return open_app(replace(settings, agent=agent, **more), makers)
+    @asynccontextmanager
+    async def opened(agent: str | None = "scout", **more: Any) -> AsyncIterator[App]:
+        async with open_app(replace(settings, agent=agent, **more), makers) as app:
+            await app.read(journal.head)  # the greeting does not wait for the file to be opened
+            yield app
 
     return opened
 

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from handoff_memory import liveness, workspace
 from handoff_memory.core import names
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import DatabaseMissingError, StorageError
-from handoff_memory.services import memory
+from handoff_memory.core.errors import CorruptDatabaseError, DatabaseMissingError, StorageError
+from handoff_memory.services import memory, verify
+from handoff_memory.services.writing import Reply
 from handoff_memory.settings import Settings
-from handoff_memory.store import driver
+from handoff_memory.store import driver, health
 from handoff_memory.store.engine import Operation, Row
 from handoff_memory.store.sqlite import Reader, Source, Writer
 
@@ -104,6 +105,16 @@ class App:
         with suppress(StorageError):
             await self._bridge.open()
 
+    async def verify(self) -> Reply:
+        """The report of `services.verify`, also where the file itself is damaged."""
+        try:
+            report = await self.read(verify.verify)
+            if not driver.CHECKS_FULL_TEXT:
+                await self.write(health.check_full_text)
+        except CorruptDatabaseError as fault:
+            return verify.damaged(fault)
+        return report
+
     @property
     def failed_writes(self) -> int:
         """How many writes of this process the database refused."""
@@ -140,10 +151,9 @@ class Local:
 
     def write(self, operation: Operation[T]) -> T:
         """Run an operation in a write transaction, making the database where there is none."""
-        if self._writer is None:
-            self._writer = Writer(self._source, deadline_s=self.settings.deadline_s)
+        writer = self._opened_writer()
         until = time.monotonic() + self.settings.deadline_s
-        (result,) = self._writer.write([operation], until=until)
+        (result,) = writer.write([operation], until=until)
         if isinstance(result, Exception):
             raise result
         return result
@@ -158,6 +168,16 @@ class Local:
             self._reader = self._opened_reader()
         return self._reader.read(operation)
 
+    def verify(self, progress: verify.Progress) -> Reply:
+        """The report of `services.verify`, also where the file itself is damaged."""
+        try:
+            report = self.read(lambda tx: verify.verify(tx, progress=progress))
+            if not driver.CHECKS_FULL_TEXT:
+                self.write(health.check_full_text)
+        except CorruptDatabaseError as fault:
+            return verify.damaged(fault)
+        return report
+
     def close(self) -> None:
         """Close what was opened."""
         for connection in (self._reader, self._writer):
@@ -171,12 +191,17 @@ class Local:
                 f"there is no database at {path}",
                 way_out="Set MEMORY_DB to the agents' file; the first write makes one.",
             )
-        reader = Reader(self._source)
-        if not reader.is_current:
-            reader.close()
-            self._writer = self._writer or Writer(self._source, deadline_s=self.settings.deadline_s)
+        if self._writer is None:
             reader = Reader(self._source)
-        return reader
+            if reader.is_current:
+                return reader
+            reader.close()
+        return Reader(self._source, self._opened_writer().watch)
+
+    def _opened_writer(self) -> Writer:
+        if self._writer is None:
+            self._writer = Writer(self._source, deadline_s=self.settings.deadline_s)
+        return self._writer
 
 
 @contextmanager

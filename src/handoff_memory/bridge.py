@@ -41,14 +41,22 @@ class _Thread(Generic[C]):
     def __init__(self, connector: Callable[[], C]) -> None:
         self._proxy = aiosqlite.Connection(connector, iter_chunk_size=64)  # type: ignore[arg-type]
 
+    # aiosqlite offers single statements only; its own methods are made of what is private here.
+
+    @property
+    def connection(self) -> C:
+        return self._proxy._conn  # type: ignore[return-value]
+
     async def open(self) -> None:
-        await self._proxy
+        try:
+            await self._proxy
+        except Exception:
+            self._proxy._thread.join()  # it is ending, and may still have a word for the loop
+            raise
 
     async def run(self, function: Callable[[C], T]) -> T:
-        # aiosqlite offers single statements only; its own methods are made of these two.
-        connection = self._proxy._conn
         result: T = await self._proxy._execute(  # type: ignore[no-untyped-call]
-            function, connection
+            function, self.connection
         )
         return result
 
@@ -130,8 +138,8 @@ class Bridge:
             raise RuntimeError("the memory is closed")
         return time.monotonic() + self._deadline_s
 
-    # Both are shielded from the cancellation of who needs them first: a connection that nobody waits
-    # for would be lost, and its lock file with it.
+    # Both are shielded from the cancellation of who needs them first: a connection that nobody
+    # waits for would be lost, and its lock file with it.
 
     async def _opened_writer(self, until: float) -> _Thread[Writer]:
         async with self._opening:
@@ -143,11 +151,12 @@ class Bridge:
             return self._writer
 
     async def _add_reader(self, until: float) -> None:
-        await self._opened_writer(until)
+        writer = await self._opened_writer(until)
         async with self._opening:
-            thread = _Thread(lambda: Reader(self._source))
-            await thread.open()
-            self._idle.append(thread)
+            if not self._idle:
+                thread = _Thread(lambda: Reader(self._source, writer.connection.watch))
+                await thread.open()
+                self._idle.append(thread)
 
     async def _run(self) -> None:
         while not (self._closing and not self._pending):

@@ -29,6 +29,7 @@ class Settings:
         project: `MEMORY_PROJECT`, or None for the one that the folder belongs to.
         durable: Whether a commit is synced before it is acknowledged (`MEMORY_DURABILITY`).
         deadline_s: How long a write may wait for other processes (`MEMORY_DEADLINE_S`).
+        colors: Whether a terminal may be coloured; not with any `NO_COLOR`.
         limits: Sizes (`MEMORY_MAX_VALUE_BYTES`, `MEMORY_REPLY_BYTES`), leases (`MEMORY_LEASE_S`),
             and the lines of `$OSIRIS_HOME/not-secret.txt`, which are never redacted.
     """
@@ -41,6 +42,7 @@ class Settings:
     project: str | None = None
     durable: bool = True
     deadline_s: float = 10.0
+    colors: bool = True
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -75,6 +77,7 @@ def read_settings(
         project=env.get("MEMORY_PROJECT") or None,
         durable=_choice(env, "MEMORY_DURABILITY", ("full", "relaxed")) == "full",
         deadline_s=_number(env, "MEMORY_DEADLINE_S", 10, 1, 600),
+        colors=not env.get("NO_COLOR"),
         limits=Limits(
             value_bytes=_number(env, "MEMORY_MAX_VALUE_BYTES", 1 << 20, 1, 512 << 20),
             reply_bytes=_number(env, "MEMORY_REPLY_BYTES", 16 << 10, 1024, 8 << 20),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from actors import START_US, Agent, Clock
+from actors import START_US, Agent, Clock, git
 from handoff_memory import workspace
 from handoff_memory.app import Local, Makers, open_local
 from handoff_memory.core import canonical, times
@@ -835,28 +834,6 @@ def test_a_chain_of_packets_is_read_as_one_thread(
 
 
 # --- the checkout --------------------------------------------------------------------------------
-
-
-def git(folder: Path, *arguments: str) -> str:
-    identity = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-    done = subprocess.run(
-        ["git", *identity, "-C", str(folder), *arguments],
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip()
-
-
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    folder = tmp_path / "checkout"
-    folder.mkdir()
-    git(folder, "init", "-q", "-b", "main")
-    (folder / "a.txt").write_text("one")
-    git(folder, "add", "a.txt")
-    git(folder, "commit", "-q", "-m", "one")
-    return folder
 
 
 def test_a_packet_says_where_the_senders_checkout_stood(

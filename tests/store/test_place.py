@@ -557,23 +557,41 @@ def test_where_files_have_no_numbers_all_are_the_same() -> None:
     assert Identity(1, 3).is_same(Identity(1, 0))
 
 
-def test_preparing_and_watching_an_open_database_drops_none_of_its_locks(database: Path) -> None:
+@pytest.mark.parametrize("mode", ["WAL", "DELETE"])
+def test_preparing_and_watching_an_open_database_drops_none_of_its_locks(
+    tmp_path: Path, mode: str
+) -> None:
+    # Without the lock on the -shm, or in DELETE mode on the file, another process would begin; and
+    # without the one on the file, it would take itself for the last and delete the -wal at its end.
     contender = """
 import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)
+print(*connection.execute("SELECT count(*) FROM t").fetchone())
 try:
-    sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None).execute("BEGIN IMMEDIATE")
+    connection.execute("BEGIN IMMEDIATE")
 except sqlite3.OperationalError as error:
     print(error)
+connection.close()
 """
-    with closing(sqlite3.connect(database, isolation_level=None)) as connection:
+    path = tmp_path / "memory.db"
+    prepare(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute(f"PRAGMA journal_mode={mode}")
+        connection.execute("CREATE TABLE t(x)")
         connection.execute("BEGIN IMMEDIATE")
 
-        prepare(database)
-        watch = Watch(database)
+        prepare(path)
+        watch = Watch(path)
         watch.settle()
         watch.check()
 
         done = subprocess.run(
-            [sys.executable, "-c", contender, str(database)], capture_output=True, check=True
+            [sys.executable, "-c", contender, str(path)], capture_output=True, text=True, check=True
         )
-        assert done.stdout.strip() == b"database is locked"
+        assert done.stdout.splitlines() == ["0", "database is locked"]
+        connection.execute("COMMIT")
+        done = subprocess.run(
+            [sys.executable, "-c", contender, str(path)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.splitlines() == ["0"]
+        watch.check()

@@ -135,6 +135,8 @@ def verb(name: str, *, examples: Sequence[str]) -> Callable[[Callable[..., int |
         @functools.wraps(function)
         def run(*, as_json: bool = False, **given: Any) -> int | None:
             settings = read_settings(flags={**flags(), "CLAUDE_CODE_SESSION_ID": ""})
+            if not settings.colors:
+                click.get_current_context().color = False
             with open_local(settings) as memory:
                 # A session of its own: under the host's id it would overwrite a live server's.
                 who = memory.identity.author(default_agent())
@@ -164,16 +166,7 @@ def shared(command: C) -> C:
             "full: synced before it counts; relaxed: faster.",
             metavar="[full|relaxed]",
         ),
-        click.Option(
-            ["--no-color"],
-            type=str,
-            is_flag=True,
-            flag_value="1",
-            envvar="NO_COLOR",
-            expose_value=False,
-            callback=_without_color,
-            help="No colours; NO_COLOR says the same.",
-        ),
+        _flag("--no-color", "NO_COLOR", "No colours on a terminal.", is_flag=True),
     ]
     return command
 
@@ -191,13 +184,16 @@ def default_agent() -> str:
         return "cli"
 
 
-def _flag(name: str, variable: str, text: str, *, metavar: str = "NAME") -> click.Option:
+def _flag(
+    name: str, variable: str, text: str, *, metavar: str = "NAME", is_flag: bool = False
+) -> click.Option:
     def keep(ctx: click.Context, _param: click.Parameter, given: str | None) -> None:
         if given is not None:
             _kept(ctx)[variable] = given
 
+    kind: dict[str, Any] = {"flag_value": "yes"} if is_flag else {"metavar": metavar}
     return click.Option(
-        [name], type=str, metavar=metavar, help=text, expose_value=False, callback=keep
+        [name], type=str, help=text, expose_value=False, callback=keep, default=None, **kind
     )
 
 
@@ -205,11 +201,6 @@ def _kept(ctx: click.Context) -> dict[str, str]:
     # A context shares its meta with those above it: flags before and behind the verb meet here.
     found: dict[str, str] = ctx.meta.setdefault(_FLAGS, {})
     return found
-
-
-def _without_color(ctx: click.Context, _param: click.Parameter, given: str | None) -> None:
-    if given:
-        ctx.color = False
 
 
 def _told(error: Exception, *, as_json: bool) -> int:

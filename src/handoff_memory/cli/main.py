@@ -31,6 +31,7 @@ Settings come from flags, else from the environment:
   AGENT_ID                who I am, else cli-<login> here
   MEMORY_PROJECT          project within the home database
   MEMORY_DURABILITY       full (default) or relaxed
+  NO_COLOR                if set, no colours
   MEMORY_MAX_VALUE_BYTES  largest value, 1 MiB by default
   OSIRIS_HOME             folder of the home database, ~/.osiris by default
 

@@ -70,4 +70,4 @@ def pickup(
                 here=here,
             )
         )
-    call.show(reply, packet_text.delivery)
+    call.show({"waiting": 0, **reply}, packet_text.delivery)

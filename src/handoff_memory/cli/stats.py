@@ -10,6 +10,7 @@ import click
 from handoff_memory.app import storage_facts
 from handoff_memory.cli import rendering as r
 from handoff_memory.cli.command import Call, verb
+from handoff_memory.core.errors import CorruptDatabaseError
 from handoff_memory.services import presence, verify
 from handoff_memory.services.writing import Reply
 
@@ -26,8 +27,15 @@ from handoff_memory.services.writing import Reply
 @click.option("--scope", default="", help="Count records and versions below this scope only.")
 def stats(call: Call, *, verifies: bool, scope: str) -> int:
     """Counts, agents, what waits; --verify checks it all."""
-    reply = call.read(lambda tx: presence.stats(tx, call.who, scope=scope))
-    reply |= {**storage_facts(call.memory.settings), "failed_writes": 0}
+    try:
+        counted = call.read(lambda tx: presence.stats(tx, call.who, scope=scope))
+    except CorruptDatabaseError as fault:
+        if not verifies:
+            raise
+        report = {"verify": verify.damaged(fault)}
+        call.show({**storage_facts(call.memory.settings), **report}, _text_of_damage)
+        return 1
+    reply = {"waiting": 0, **counted, **storage_facts(call.memory.settings), "failed_writes": 0}
     if verifies:
         reply["verify"] = _verified(call, reply["head"]["seq"])
     call.show(reply, _text)
@@ -37,9 +45,13 @@ def stats(call: Call, *, verifies: bool, scope: str) -> int:
 def _verified(call: Call, total: int) -> Reply:
     hidden = not sys.stderr.isatty()
     with click.progressbar(length=total, label="verifying", file=sys.stderr, hidden=hidden) as bar:
-        return call.memory.read(
-            lambda tx: verify.verify(tx, progress=lambda done, _: bar.update(done - bar.pos))
-        )
+        return call.memory.verify(lambda done, _: bar.update(done - bar.pos))
+
+
+def _text_of_damage(reply: Reply) -> Iterator[str]:
+    yield from r.table([("database", r.clean(reply["database"])), ("sqlite", reply["sqlite"])])
+    yield ""
+    yield from _verdict(reply["verify"])
 
 
 def _text(reply: Reply) -> Iterator[str]:
@@ -51,7 +63,7 @@ def _text(reply: Reply) -> Iterator[str]:
         ("records", f"{counts['records']:,} in {r.counted(counts['versions'], 'version')}"),
         ("outcomes", f"{counts['outcomes']:,}"),
         ("packets", f"{counts['packets']:,}" + (f": {states}" if states else "")),
-        ("waiting", f"{reply.get('waiting', 0)} for you"),
+        ("waiting", f"{reply['waiting']} for you"),
         ("durability", reply["durability"]),
         ("sqlite", reply["sqlite"]),
         ("head", f"{reply['head']['seq']} {reply['head']['chain'][:16]}"),
@@ -79,7 +91,8 @@ def _verdict(report: Reply) -> Iterator[str]:
         yield r.good("ok") + f"  {r.counted(checked['journal'], 'journal line')} checked: {rows}"
         return
     yield from r.table([_problem(problem) for problem in problems])
-    yield r.bad(r.counted(len(problems), "problem")) + f" in {checked['journal']:,} journal lines"
+    seen = f" in {checked['journal']:,} journal lines" if checked else "; the rest cannot be read"
+    yield r.bad(r.counted(len(problems), "problem")) + seen
 
 
 def _problem(problem: Reply) -> tuple[str, str, str]:

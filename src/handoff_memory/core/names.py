@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ MAX_AGENT = 128
 MAX_TAG = 64
 RESERVED = "osiris"
 _SHARED_SCOPES = ("global/", "agent/")
+_NUMBER = re.compile("[0-9]{1,19}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -53,7 +55,7 @@ def parse_name(text: str) -> Name:
         raise InvalidNameError(f"{text!r} is no record name: use scope/key or scope/key@version")
     if not at:
         return name(scope, key)
-    if not (version.isascii() and version.isdigit() and 0 < int(version) < 2**63):
+    if not (_NUMBER.fullmatch(version) and 0 < int(version) < 2**63):
         raise InvalidNameError(f"{text!r}: after '@' stands a version number from 1 on")
     return name(scope, key, int(version))
 

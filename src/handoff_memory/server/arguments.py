@@ -29,14 +29,17 @@ def _from_json_text(value: Any) -> Any:
 
 
 def _list_from_text(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
     found = _from_json_text(value)
-    return [found] if isinstance(found, str) else found
+    return found if isinstance(found, list) else [value]
 
 
 Texts = Annotated[list[str], BeforeValidator(_list_from_text)]
 Object = Annotated[dict[str, Any], BeforeValidator(_from_json_text)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Seconds = Annotated[int, Field(ge=1)]
+Version = Annotated[int, Field(ge=1, lt=2**63)]
 Limit = Annotated[int, Field(ge=1, le=MAX_PAGE)]
 RequestId = Annotated[str, Field(min_length=1, max_length=MAX_REQUEST_ID)]
 
@@ -68,7 +71,7 @@ class ReadArguments(Arguments):
     scope: str | None = None
     key: str | None = None
     names: Texts | None = None
-    version: Annotated[int, Field(ge=1)] | None = None
+    version: Version | None = None
     history: bool = False
     limit: Limit = 20
     cursor: str | None = None
@@ -94,7 +97,7 @@ class OutcomeArguments(Arguments):
     scope: str
     key: str
     outcome: Outcome
-    version: Annotated[int, Field(ge=1)] | None = None
+    version: Version | None = None
     note: str | None = None
     packet_id: str | None = None
     request_id: RequestId | None = None
@@ -136,7 +139,16 @@ class PickupArguments(Arguments):
 
 # What a schema says that no model needs: defaults, titles, bounds that the error names anyway.
 _NOISE: Final = frozenset(
-    {"title", "default", "additionalProperties", "minLength", "maxLength", "minimum", "maximum"}
+    {
+        "title",
+        "default",
+        "additionalProperties",
+        "minLength",
+        "maxLength",
+        "minimum",
+        "maximum",
+        "exclusiveMaximum",
+    }
 )
 
 

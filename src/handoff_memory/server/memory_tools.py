@@ -11,8 +11,7 @@ from typing import Any, Final
 from handoff_memory import workspace
 from handoff_memory.app import App, is_dead, storage_facts
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import InvalidArgumentError
-from handoff_memory.core.names import parse_name
+from handoff_memory.core.errors import CorruptDatabaseError, InvalidArgumentError
 from handoff_memory.server import arguments as a
 from handoff_memory.services import (
     handoff,
@@ -135,7 +134,7 @@ class MemoryTools:
         if given.names is not None:
             if given.scope or given.key:
                 raise InvalidArgumentError("give names, or scope and key, not both")
-            names = [parse_name(name) for name in given.names]
+            names = [memory.checked_name(self._limits, name) for name in given.names]
             return await self._read(
                 who,
                 lambda tx: reading.read_many(tx, who, self._limits, names, after=given.cursor),
@@ -185,11 +184,16 @@ class MemoryTools:
 
     async def memory_stats(self, who: Author, given: a.StatsArguments) -> Reply:
         """Counts and health, and a verification where it is asked for."""
-        reply = await self._read(who, lambda tx: presence.stats(tx, who, scope=given.scope))
-        reply |= storage_facts(self._app.settings) | {"failed_writes": self._app.failed_writes}
-        reply.setdefault("waiting", 0)
+        facts = storage_facts(self._app.settings) | {"failed_writes": self._app.failed_writes}
+        try:
+            reply = await self._read(who, lambda tx: presence.stats(tx, who, scope=given.scope))
+        except CorruptDatabaseError as fault:
+            if not given.verify:
+                raise
+            return {**facts, "verify": verify.damaged(fault)}
+        reply = {"waiting": 0, **reply, **facts}
         if given.verify:
-            reply["verify"] = verify.shortened(await self._app.read(verify.verify))
+            reply["verify"] = verify.shortened(await self._app.verify())
         return reply
 
     async def handoff_create(self, who: Author, given: a.CreateArguments) -> Reply:
@@ -218,25 +222,27 @@ class MemoryTools:
         """Claim what waits, or look at it."""
         here = await self._workspace()
         if given.peek:
-            return await self._read(
+            reply = await self._read(
                 who,
                 lambda tx: handoff.peek(
                     tx, who, self._limits, packet_id=given.packet_id, is_dead=is_dead, here=here
                 ),
             )
-        return await self._write(
-            who,
-            lambda tx: handoff.pickup(
-                tx,
+        else:
+            reply = await self._write(
                 who,
-                self._limits,
-                packet_id=given.packet_id,
-                read_back=given.read_back,
-                token=given.token,
-                is_dead=is_dead,
-                here=here,
-            ),
-        )
+                lambda tx: handoff.pickup(
+                    tx,
+                    who,
+                    self._limits,
+                    packet_id=given.packet_id,
+                    read_back=given.read_back,
+                    token=given.token,
+                    is_dead=is_dead,
+                    here=here,
+                ),
+            )
+        return {"waiting": 0, **reply}
 
     async def _workspace(self) -> dict[str, Any] | None:
         return await asyncio.to_thread(workspace.state, self._app.settings.folder)

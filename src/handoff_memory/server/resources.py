@@ -69,7 +69,7 @@ async def read(app: App, who: Author, uri: str) -> str:
         InvalidNameError: The URI names no record.
     """
     limits = app.settings.limits
-    whole = Limits(value_bytes=limits.value_bytes, reply_bytes=2 * limits.value_bytes)
+    whole = Limits(value_bytes=limits.value_bytes, reply_bytes=limits.value_bytes + (1 << 20))
     if uri.startswith(_MEMORY):
         name = parse_name(unquote(uri.removeprefix(_MEMORY)))
         found = await app.read(lambda tx: reading.read(tx, who, whole, name))

@@ -38,6 +38,7 @@ FINISH_S: Final = 2.0
 CANCEL_S: Final = 0.3
 DRAIN_S: Final = 0.2
 CLOSING_S: Final = 2.0
+GIVING_UP_S: Final = 0.05
 LEAVE_S: Final = 2.8
 PARENT_POLL_S: Final = 1.0
 
@@ -85,6 +86,8 @@ async def serve_stdio(
     if on_closing is not None:
         last.append(asyncio.ensure_future(on_closing()))
         await asyncio.wait(last[1:], timeout=min(CLOSING_S, leave_at - loop.time()))
+        last[1].cancel()  # does nothing to one that is done
+        await asyncio.wait(last[1:], timeout=GIVING_UP_S)
     for task in last:
         if task.done() and not task.cancelled():
             task.result()

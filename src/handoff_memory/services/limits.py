@@ -12,6 +12,7 @@ MAX_SOURCE_CHARS: Final = 2000
 MAX_NOTE_CHARS: Final = 2000
 MAX_QUERY_CHARS: Final = 2000
 MAX_REQUEST_ID: Final = 128
+_ENVELOPE_BYTES: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Limits:
 
     Attributes:
         value_bytes: Largest value, in canonical bytes.
-        reply_bytes: Ceiling of what a reply's records and previews take together.
+        reply_bytes: Ceiling of a reply.
         lease_s: How long a claim holds without a sign of life.
         allowed: Strings that look like secrets and are none.
     """
@@ -29,3 +30,8 @@ class Limits:
     reply_bytes: int = 16 << 10
     lease_s: int = 3600
     allowed: frozenset[str] = frozenset()
+
+    @property
+    def room(self) -> int:
+        """Bytes of a reply that its records may take; the rest holds cursor, counts, warnings."""
+        return self.reply_bytes - _ENVELOPE_BYTES

@@ -304,6 +304,17 @@ def plain_name(limits: Limits, scope: str, key: str, version: int | None = None)
     return name
 
 
+def checked_name(limits: Limits, given: str) -> Name:
+    """The name of `scope/key` or `scope/key@version`, holding no secret.
+
+    Raises:
+        InvalidNameError: A naming rule is broken.
+        SecretRefusedError: It looks like a secret.
+    """
+    refuse_secret(limits, "name", given)
+    return names.parse_name(given)
+
+
 def refuse_secret(limits: Limits, what: str, given: str) -> None:
     """Refuse a name that holds a secret; the message does not repeat it.
 

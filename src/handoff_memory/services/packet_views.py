@@ -20,7 +20,7 @@ def view(tx: Tx, limits: Limits, row: Row, here: dict[str, Any] | None = None) -
     pins = canonical.decode(row["pins"])
     shown: list[Reply] = []
     stale: list[Reply] = []
-    room = limits.reply_bytes
+    room = limits.room
     for pin in pins:
         found = reading.find(tx, row["project"], _name(pin))
         if found is None:

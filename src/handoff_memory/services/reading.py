@@ -19,6 +19,7 @@ from handoff_memory.store.engine import Row, Tx
 _NEAREST: Final = 3
 _PREVIEW_CHARS: Final = 240
 _OUTCOMES_SHOWN: Final = 20
+_LEAST_ROOM: Final = 256
 _NEVER: Final = 2**62
 
 
@@ -77,10 +78,11 @@ def read(tx: Tx, who: Author, limits: Limits, name: Name, *, after: str | None =
     row = get_valid(tx, who.project, Name(name.scope, name.key, version))
     reply = {**describe(tx, row), "confirmed_by": records.confirming_agents(tx, row["seq"])}
     body = _body(row)
-    if body is None or (not after and len(body) <= limits.reply_bytes):
+    room = max(_LEAST_ROOM, limits.room - len(canonical.encode(reply)))
+    if body is None or (not after and len(body) <= room):
         return {**reply, **_value(row)}
     content = body.decode()
-    piece = _slice(content, offset, limits.reply_bytes)
+    piece = _slice(content, offset, room)
     reply |= {"value_text": piece, "value_bytes": len(body)}
     if offset + len(piece) < len(content):
         reply["next_cursor"] = cursor.seal(call, row["version"], offset + len(piece))
@@ -100,9 +102,9 @@ def read_many(
     call = cursor.fingerprint("names", who.project, *map(str, wanted))
     (start,) = cursor.unseal(after, call, 1) if after else (0,)
     found: list[Reply] = []
-    room = limits.reply_bytes
+    room = limits.room
     for position in range(start, len(wanted)):
-        item = _item(tx, who, wanted[position], limits.reply_bytes)
+        item = _item(tx, who, wanted[position], limits.room)
         room -= len(canonical.encode(item))
         if room < 0 and found:
             return {"records": found, "next_cursor": cursor.seal(call, position)}
@@ -126,9 +128,9 @@ def history(
     get(tx, who.project, name)
     home = names.home(name.scope, who.project)
     found: list[Reply] = []
-    room = limits.reply_bytes
+    room = limits.room
     for row in records.history(tx, home, name.scope, name.key, below=below, limit=limit + 1):
-        item = _believed(tx, row, limits.reply_bytes)
+        item = _believed(tx, row, limits.room)
         room -= len(canonical.encode(item))
         if len(found) == limit or (room < 0 and found):
             last = found[-1]["version"]
@@ -222,23 +224,31 @@ def _item(tx: Tx, who: Author, name: Name, room: int) -> Reply:
 
 def _believed(tx: Tx, row: Row, room: int) -> Reply:
     reported = records.outcomes(tx, row["seq"])
-    outcomes = [
-        {
-            "outcome": found["outcome"],
-            "before": confidence.to_fraction(found["before"]),
-            "after": confidence.to_fraction(found["after"]),
-            "agent": found["agent"],
-            "at": times.iso(found["at"]),
-            **({"note": canonical.decode(found["body"])} if found["body"] else {}),
-            **({"packet_id": found["packet"]} if found["packet"] else {}),
-        }
-        for found in reported[-_OUTCOMES_SHOWN:]
-    ]
+    outcomes: list[Reply] = []
+    left = room // 2
+    for found in reported[: -_OUTCOMES_SHOWN - 1 : -1]:
+        item = _reported(found)
+        left -= len(canonical.encode(item))
+        if left < 0:
+            break
+        outcomes.insert(0, item)
     believed = confidence.to_fraction(row["initial"])
-    reply = {**with_value(tx, row, room), "believed_at_first": believed, "outcomes": outcomes}
+    reply: Reply = {"believed_at_first": believed, "outcomes": outcomes}
     if len(reported) > len(outcomes):
         reply["outcomes_total"] = len(reported)
-    return reply
+    return {**with_value(tx, row, room - len(canonical.encode(reply))), **reply}
+
+
+def _reported(row: Row) -> Reply:
+    return {
+        "outcome": row["outcome"],
+        "before": confidence.to_fraction(row["before"]),
+        "after": confidence.to_fraction(row["after"]),
+        "agent": row["agent"],
+        "at": times.iso(row["at"]),
+        **({"note": canonical.decode(row["body"])} if row["body"] else {}),
+        **({"packet_id": row["packet"]} if row["packet"] else {}),
+    }
 
 
 def _slice(content: str, offset: int, room: int) -> str:

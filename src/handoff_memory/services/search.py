@@ -113,7 +113,7 @@ def _matching(
 
 def _shown(tx: Tx, limits: Limits, rows: Sequence[Row], terms: tuple[str, ...]) -> list[Reply]:
     found: list[Reply] = []
-    room = limits.reply_bytes
+    room = limits.room
     for hit in rows:
         row = records.by_seq(tx, hit["seq"])
         if row is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from handoff_memory.core import confidence, entry, packet
+from handoff_memory.core.errors import MemoryFault
 from handoff_memory.core.packet import Claim, PacketState
 from handoff_memory.services import writing
 from handoff_memory.services.writing import Reply
@@ -94,6 +95,12 @@ def verify(tx: Tx, *, progress: Progress = lambda done, total: None) -> Reply:
         "problems": findings.problems,
         "head": {"seq": head.seq, "chain": head.chain.hex()},
     }
+
+
+def damaged(fault: MemoryFault) -> Reply:
+    """The report on a file that SQLite itself cannot read to its end."""
+    problem = {"kind": "file", "name": "database", "what": fault.message}
+    return {"ok": False, "checked": {}, "problems": [problem]}
 
 
 def shortened(report: Reply, limit: int = 50) -> Reply:

@@ -31,6 +31,8 @@ BUNDLED: Final[bool] = driver is not standard
 SUITABLE: Final[bool] = VERSION_INFO >= (3, 37)
 # The WAL-reset bug; while it is there, commit, checkpoint and close exclude each other (sqlite.py).
 WAL_RESET_BUG: Final[bool] = VERSION_INFO < (3, 51, 3)
+# From 3.44 on `PRAGMA integrity_check` looks into the full-text index by itself.
+CHECKS_FULL_TEXT: Final[bool] = VERSION_INFO >= (3, 44)
 
 
 def result_code(error: DriverError) -> int:

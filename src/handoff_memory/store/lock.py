@@ -41,7 +41,7 @@ if sys.platform == "win32":  # pragma: no cover - Windows only
         os.lseek(fd, 0, os.SEEK_SET)
         msvcrt.locking(fd, msvcrt.LK_UNLCK, 1)
 
-    def _is_at(_fd: int, _path: Path) -> bool:
+    def _is_at(_fd: int, _path: str) -> bool:
         return True  # Windows deletes no file that is open like this
 else:
     try:
@@ -61,9 +61,9 @@ else:
     def _unlock(fd: int) -> None:
         fcntl.flock(fd, fcntl.LOCK_UN)
 
-    def _is_at(fd: int, path: Path) -> bool:
+    def _is_at(fd: int, path: str) -> bool:
         try:
-            return os.path.samestat(os.fstat(fd), path.lstat())
+            return os.path.samestat(os.fstat(fd), os.lstat(path))
         except FileNotFoundError:
             return False
 
@@ -77,7 +77,7 @@ class ProcessLock:
 
     def __init__(self, path: Path) -> None:
         self.unavailable: str | None = None
-        self._path = path.absolute()
+        self._path = str(path.absolute())
         self._fd: int | None = None
         self._opener = 0
         self._stay_away_until = 0.0
@@ -127,14 +127,14 @@ class ProcessLock:
                 self.release()
 
     def _try(self) -> bool:
-        while True:
-            fd = self._opened()
-            is_held = _lock(fd)
-            if _is_at(fd, self._path):
-                if not is_held:
-                    _write_mark(fd, _WAITING)
-                return is_held
-            self.close()  # the file was deleted, and who comes now locks a new one
+        fd = self._opened()
+        is_held = _lock(fd)
+        if not _is_at(fd, self._path):
+            self.close()  # the file was deleted, and who comes now locks a new one: so next time
+            return False
+        if not is_held:
+            _write_mark(fd, _WAITING)
+        return is_held
 
     def _opened(self) -> int:
         if self._fd is None or self._opener != os.getpid():

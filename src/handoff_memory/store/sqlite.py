@@ -29,6 +29,7 @@ _CHECKPOINT_PAUSE_S: Final = 0.5
 _CHECKPOINT_LOCK_S: Final = 1.0
 _CLOSE_LOCK_S: Final = 2.0
 _READ_PATIENCE_MS: Final = 5000
+_OPENING_STEP_MS: Final = 20
 
 _PRAGMAS: Final = (
     "PRAGMA trusted_schema = OFF",
@@ -51,11 +52,13 @@ _BY_CODE: Final[dict[int, tuple[type[MemoryFault], str]]] = {
     3: (errors.DatabasePermissionError, "the database may not be opened by this user"),
     5: (BusyError, "another process held the database for too long"),
     6: (BusyError, "another connection held the database for too long"),
+    7: (errors.DatabaseIoError, "memory ran out"),
     8: (errors.ReadOnlyDatabaseError, "the database cannot be written"),
     10: (errors.DatabaseIoError, "the operating system reported an I/O error"),
     11: (errors.CorruptDatabaseError, "the database file is damaged"),
     13: (errors.DatabaseFullError, "the disk is full"),
     14: (errors.DatabasePermissionError, "the database or a file beside it cannot be opened"),
+    15: (BusyError, "other processes changed the database's log for too long"),
     18: (errors.TooLargeError, "a text is larger than SQLite can hold"),
     19: (errors.CorruptDatabaseError, "rows and caches of the database contradict each other"),
     23: (errors.DatabasePermissionError, "the database may not be opened by this user"),
@@ -121,7 +124,11 @@ class Transaction:
 
 
 class Writer:
-    """The one connection of this process that writes."""
+    """The one connection of this process that writes.
+
+    Attributes:
+        watch: Notices when the file is not the one that was opened.
+    """
 
     def __init__(self, source: Source, *, deadline_s: float) -> None:
         """Open the database, making and migrating it where needed.
@@ -132,7 +139,7 @@ class Writer:
         place.prepare(source.path)
         self._source = source
         self._lock = ProcessLock(source.path.with_name(source.path.name + ".lock"))
-        self._watch = place.Watch(source.path)
+        self.watch = place.Watch(source.path)
         self._wal = source.path.with_name(source.path.name + "-wal")
         self._checkpointed = time.monotonic()
         try:
@@ -140,7 +147,7 @@ class Writer:
         except BaseException:
             self._lock.close()
             raise
-        self._watch.settle()
+        self.watch.settle()
 
     def write(self, batch: Sequence[Operation[T]], *, until: float) -> list[T | Exception]:
         """Run each operation in its own savepoint and commit them all at once, or none.
@@ -155,7 +162,7 @@ class Writer:
         Raises:
             StorageError: Nothing of the batch was committed.
         """
-        self._watch.check()
+        self.watch.check()
         patience = max(0.0, until - time.monotonic())
         with self._lock.held(patience / 2) as held:
             if not held and driver.WAL_RESET_BUG:
@@ -169,7 +176,7 @@ class Writer:
                     if self._conn.in_transaction:
                         self._conn.execute("ROLLBACK")
                     raise
-        self._watch.check()  # a file that was deleted meanwhile took the commit with it
+        self.watch.check()  # a file that was deleted meanwhile took the commit with it
         return results
 
     def tend(self) -> None:
@@ -189,8 +196,18 @@ class Writer:
     def close(self) -> None:
         """Close; the last process to do so empties the write-ahead log."""
         with self._lock.held(_CLOSE_LOCK_S if driver.WAL_RESET_BUG else 0.0):
+            self._settle_moved()
             self._conn.close()
         self._lock.close()
+
+    def _settle_moved(self) -> None:
+        # SQLite leaves the log of a file that was moved as it is, and whatever file has the name
+        # by then would be read with that log.
+        try:
+            self.watch.check()
+        except MemoryFault:
+            with suppress(MemoryFault), _faults():
+                self._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _begin(self, until: float) -> None:
         wait_ms = int(max(0.0, until - time.monotonic()) * 1000)
@@ -222,14 +239,20 @@ class Writer:
 class Reader:
     """A connection that reads; it never waits for a writer and never writes."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, watch: place.Watch | None = None) -> None:
         """Open a database that a `Writer` has made.
+
+        Args:
+            source: What it takes.
+            watch: The writer's, so that both serve one file: another in its place would be read
+                with this one's write-ahead log, and given that log on closing.
 
         Raises:
             StorageError: The file cannot serve.
         """
         self._source = source
-        self._watch = place.Watch(source.path)
+        self._watch = watch or place.Watch(source.path)
+        self._watch.check()
         with _faults():
             self._conn = _connected(source.path)
             self._conn.execute(f"PRAGMA busy_timeout = {_READ_PATIENCE_MS}")
@@ -286,13 +309,12 @@ def _opened(source: Source, lock: ProcessLock, deadline_s: float) -> driver.Conn
     with _faults():
         conn = _connected(source.path)
         try:
-            present = _patiently(
-                lambda: migrate.inspect(conn), until
-            )  # before anything that writes
+            conn.execute(f"PRAGMA busy_timeout = {_OPENING_STEP_MS}")
+            present = _patiently(lambda: migrate.inspect(conn), until)  # before what writes
             _configure(conn, _DURABLE if source.durable else _RELAXED)
-            if present < migrate.newest():  # else it opens without waiting for anybody
+            is_wal = conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+            if not is_wal or present < migrate.newest():  # else it waits for nobody
                 with lock.held(deadline_s / 2):
-                    conn.execute(f"PRAGMA busy_timeout = {int(deadline_s * 500)}")
                     _patiently(lambda: conn.execute("PRAGMA journal_mode = WAL").fetchone(), until)
                     _patiently(lambda: _migrated(conn), until)
         except BaseException:
