@@ -14,8 +14,9 @@ from handoff_memory.rules.query.question import Aggregate, Measure
 from handoff_memory.rules.query.rows import Rows, rows
 
 _EXACT: Final = Context(prec=34, traps=[])
-_SHOWN: Final = Context(prec=15, traps=[])
+_AVERAGE: Final = Context(prec=15, traps=[])
 _NAME_BYTES: Final = 200
+_LARGEST: Final = 1000  # powers of ten; what is beyond is taken for text
 _MISSING: Final = object()
 
 
@@ -50,7 +51,7 @@ class _Group:
             case "sum":
                 return self.total if self.numbers else None
             case "avg":
-                return _SHOWN.divide(self.total, Decimal(self.numbers)) if self.numbers else None
+                return _AVERAGE.divide(self.total, Decimal(self.numbers)) if self.numbers else None
             case "min":
                 return self.low if self.numbers else self.first
             case "max":
@@ -100,7 +101,11 @@ def _unmeasurable(groups: dict[str, _Group], measure: str) -> str:
 
 def _lines(groups: dict[str, _Group], measure: Measure) -> list[str]:
     measured = [(name, group.measure(measure)) for name, group in groups.items()]
-    return [f"{name}\t{_written(value)}" for name, value in sorted(measured, key=_rank)]
+    return [f"{_shown(name)}\t{_written(value)}" for name, value in sorted(measured, key=_rank)]
+
+
+def _shown(name: str) -> str:
+    return clipped(" ".join(name[: 4 * _NAME_BYTES].split()), _NAME_BYTES)
 
 
 def _rank(entry: tuple[str, Decimal | str | None]) -> tuple[int, Decimal, str, str]:
@@ -128,14 +133,13 @@ def _number(value: Any) -> Decimal | None:
         number = Decimal(str(value).strip())
     except InvalidOperation:
         return None
-    return number if number.is_finite() else None
+    return number if number.is_finite() and abs(number.adjusted()) <= _LARGEST else None
 
 
 def _name(value: Any) -> str:
     if value is _MISSING:
         return "(missing)"
-    plain = value if isinstance(value, str) else orjson.dumps(value).decode()
-    return clipped(" ".join(plain.split()), _NAME_BYTES)
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
 def _written(value: Decimal | str | None) -> str:

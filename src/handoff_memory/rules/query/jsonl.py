@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -87,7 +88,9 @@ def _parsed(expression: str) -> Any:
     if len(expression) > MAX_CHARS:
         raise InvalidExpressionError(f"an expression has at most {MAX_CHARS} characters")
     try:
-        parsed = jmespath.compile(expression)
+        with warnings.catch_warnings():  # of an old form of literals, which is still read
+            warnings.simplefilter("ignore")
+            parsed = jmespath.compile(expression)
     except (exceptions.JMESPathError, ValueError, RecursionError) as error:
         said = clipped(" ".join(str(error).split()), 300)
         raise InvalidExpressionError(f"the expression is malformed: {said}") from error

@@ -105,9 +105,8 @@ def _python(tree: ast.Module) -> list[str]:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found.append(f"{node.lineno}-{node.end_lineno} {'  ' * depth}{_signature(node)}")
             inner = depth + 1
-        if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
-            statements = [child for child in ast.iter_child_nodes(node) if _holds_code(child)]
-            waiting.extend((child, inner) for child in reversed(statements))
+        statements = [child for child in ast.iter_child_nodes(node) if _holds_code(child)]
+        waiting.extend((child, inner) for child in reversed(statements))
     return found
 
 

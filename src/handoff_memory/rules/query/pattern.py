@@ -105,13 +105,15 @@ def _by_re2(text: bytes, pattern: str, ignore_case: bool) -> Find:
     except re2.error as error:
         raise InvalidPatternError(f"the pattern is malformed: {_said(error)}") from error
     re2.purge()  # its cache would keep 128 automata of up to 8 MiB each
-    # `$` stands before "\n" only, so a carriage return before it becomes one: same positions.
+    # `$` stands before "\n" only, so a carriage return at the end of a line becomes one.
     subject = text.replace(b"\r\n", b"\n\n") if b"\r\n" in text else text
+    if text.endswith(b"\r"):
+        subject = subject[:-1] + b"\n"
 
     def find(start: int) -> Span | None:
         while start <= len(subject) and (found := compiled.search(subject, start)) is not None:
             at: int = found.start()
-            if not (text[at : at + 1] == b"\n" and text[at - 1 : at] == b"\r"):
+            if not (text[at - 1 : at] == b"\r" and text[at : at + 1] in (b"\n", b"")):
                 return at, found.end()
             start = at + 1  # the empty line that a carriage return became
         return None
