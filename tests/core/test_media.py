@@ -34,6 +34,7 @@ MANY = orjson.dumps([1] * 40_000)
         (b'id\tname\n1\t"a\n', None, "text/csv"),
         (b"a,b\nprose without any\nand more\n", None, "text/plain"),
         (b"a,b\n" + b"x" * 140_000, None, "text/plain"),
+        (b"a\rb,c\nd,e\n", None, "text/plain"),
         (b"x" * 7000, "table.csv", "text/csv"),
         (PYTHON, None, "text/x-python"),
         (b"x = 1\n", "a.PY", "text/x-python"),
