@@ -14,6 +14,7 @@ from handoff_memory.services.limits import Limits
 
 DATABASE_NAME: Final = "osiris.db"
 ALLOWED_NAME: Final = "not-secret.txt"
+_PRUNE_MODES: Final = ("cache_ttl", "conservative", "balanced", "aggressive")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,13 @@ class Settings:
         durable: Whether a commit is synced before it is acknowledged (`MEMORY_DURABILITY`).
         deadline_s: How long a write may wait for other processes (`MEMORY_DEADLINE_S`).
         colors: Whether a terminal may be coloured; not with any `NO_COLOR`.
+        tools: Which tools are listed (`MEMORY_TOOLS`): `memory`, `governor` or `all`.
+        dotted: Whether the governor's tools are listed with a dot (`OSIRIS_TOOL_NAMES`).
+        dispatch_only: Whether `osiris_call` alone is listed (`OSIRIS_DISPATCH_ONLY`).
+        roots: Folders below which files may be read (`OSIRIS_ROOTS`, separated by `;`).
+        cache_ttl_s: Lifetime of a prompt cache (`OSIRIS_CACHE_TTL_S`).
+        prune_threshold_tokens: `OSIRIS_PRUNE_THRESHOLD_TOKENS`.
+        prune_mode: `OSIRIS_PRUNE_MODE`.
         limits: Sizes (`MEMORY_MAX_VALUE_BYTES`, `MEMORY_REPLY_BYTES`), leases (`MEMORY_LEASE_S`),
             and the lines of `$OSIRIS_HOME/not-secret.txt`, which are never redacted.
     """
@@ -43,6 +51,13 @@ class Settings:
     durable: bool = True
     deadline_s: float = 10.0
     colors: bool = True
+    tools: str = "all"
+    dotted: bool = False
+    dispatch_only: bool = False
+    roots: tuple[Path, ...] = ()
+    cache_ttl_s: int = 300
+    prune_threshold_tokens: int = 40_000
+    prune_mode: str = "cache_ttl"
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -78,6 +93,15 @@ def read_settings(
         durable=_choice(env, "MEMORY_DURABILITY", ("full", "relaxed")) == "full",
         deadline_s=_number(env, "MEMORY_DEADLINE_S", 10, 1, 600),
         colors=not env.get("NO_COLOR"),
+        tools=_choice(env, "MEMORY_TOOLS", ("all", "memory", "governor")),
+        dotted=_choice(env, "OSIRIS_TOOL_NAMES", ("underscore", "dotted")) == "dotted",
+        dispatch_only=_choice(env, "OSIRIS_DISPATCH_ONLY", ("0", "1")) == "1",
+        roots=_roots(env.get("OSIRIS_ROOTS") or ""),
+        cache_ttl_s=_number(env, "OSIRIS_CACHE_TTL_S", 300, 1, 86_400),
+        prune_threshold_tokens=_number(
+            env, "OSIRIS_PRUNE_THRESHOLD_TOKENS", 40_000, 100, 10_000_000
+        ),
+        prune_mode=_choice(env, "OSIRIS_PRUNE_MODE", _PRUNE_MODES),
         limits=Limits(
             value_bytes=_number(env, "MEMORY_MAX_VALUE_BYTES", 1 << 20, 1, 512 << 20),
             reply_bytes=_number(env, "MEMORY_REPLY_BYTES", 16 << 10, 1024, 8 << 20),
@@ -90,6 +114,11 @@ def read_settings(
 def _path(text: str) -> Path:
     # Not resolved: a symlink in the database's own place must be seen, not followed.
     return Path(os.path.abspath(Path(text).expanduser()))  # noqa: PTH100
+
+
+def _roots(text: str) -> tuple[Path, ...]:
+    # ';' on every platform: a colon stands in Windows paths.
+    return tuple(_path(part.strip()) for part in text.split(";") if part.strip())
 
 
 def _choice(env: Mapping[str, str], name: str, allowed: tuple[str, ...]) -> str:

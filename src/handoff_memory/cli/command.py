@@ -55,13 +55,13 @@ class Call:
 
     def read(self, operation: Operation) -> Reply:
         """What the tool of the same operation replies."""
-        return self.memory.read(lambda tx: self._with_waiting(tx, operation(tx)))
+        return self.memory.read(lambda tx: handoff.with_waiting(tx, self.who, operation(tx)))
 
     def write(self, operation: Operation) -> Reply:
         """What the tool of the same operation replies; the command's session is over with it."""
 
         def whole(tx: Any) -> Reply:
-            reply = self._with_waiting(tx, operation(tx))
+            reply = handoff.with_waiting(tx, self.who, operation(tx))
             presence.leave(tx, self.who)
             return reply
 
@@ -75,10 +75,6 @@ class Call:
         output.print_lines(text(reply))
         if kinds := reply.get("redacted"):
             output.print_lines([f"redacted before it was stored: {', '.join(kinds)}"])
-
-    def _with_waiting(self, tx: Any, reply: Reply) -> Reply:
-        count = handoff.waiting(tx, self.who)
-        return {**reply, "waiting": count} if count else reply
 
 
 class Edge(click.Command):

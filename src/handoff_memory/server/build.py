@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, Final
 
 import mcp_types as types
@@ -17,10 +18,15 @@ from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, MemoryFault
 from handoff_memory.server import prompts, replies, resources
 from handoff_memory.server.arguments import parsed, schema
+from handoff_memory.server.dispatch import NAME as DISPATCHER
+from handoff_memory.server.dispatch import dispatcher, plain
+from handoff_memory.server.governor_tools import GovernorTools
 from handoff_memory.server.instructions import instructions
-from handoff_memory.server.memory_tools import MemoryTools, Tool
-from handoff_memory.services import handoff, presence
+from handoff_memory.server.memory_tools import MemoryTools
+from handoff_memory.server.tool import Tool
+from handoff_memory.services import handoff, planning, presence, tasks
 from handoff_memory.services.writing import Reply
+from handoff_memory.settings import Settings
 
 Context = ServerRequestContext[Any, Any]
 
@@ -56,12 +62,17 @@ class _Surface:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._tools = MemoryTools(app).table
+        self._governor = GovernorTools(app)
+        self._tools = {**MemoryTools(app).table, **self._governor.table}
+        one = dispatcher(dict(self._tools))
+        self._tools[one.name] = one
         self._met: set[str] = set()
         self._background: set[asyncio.Task[None]] = set()
 
     async def list_tools(self, ctx: Context, params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in self._tools.values()])
+        settings = self._app.settings
+        shown = [_described(tool, dotted=settings.dotted) for tool in listed(settings, self._tools)]
+        return types.ListToolsResult(tools=shown)
 
     async def call_tool(
         self, ctx: Context, params: types.CallToolRequestParams
@@ -87,8 +98,7 @@ class _Surface:
         uri = str(params.uri)
         with _protocol_errors(uri=uri):
             who = self._app.identity.author(_announced(ctx))
-            text = await resources.read(self._app, who, uri)
-        content = types.TextResourceContents(uri=uri, mime_type=resources.MEDIA_TYPE, text=text)
+            content = await resources.read(self._app, who, uri, self._governor.governing)
         return types.ReadResourceResult(contents=[content])
 
     async def list_prompts(self, ctx: Context, params: Any) -> types.ListPromptsResult:
@@ -98,7 +108,15 @@ class _Surface:
         self, ctx: Context, params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
         with _protocol_errors():
-            return prompts.get(params.name, params.arguments or {})
+            given = params.arguments or {}
+            if params.name != prompts.RESUME:
+                return prompts.get(params.name, given)
+            who = self._app.identity.author(_announced(ctx))
+            governing, wanted = self._governor.governing, given.get("task") or None
+            found = await self._app.read(
+                lambda tx: planning.whole(tx, who, tasks.get(tx, who, wanted), governing)
+            )
+            return prompts.resume(found)
 
     async def greet(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Put how many packets wait into the instructions, if the database can say it in time."""
@@ -108,7 +126,7 @@ class _Surface:
         return answer
 
     async def _call(self, who: Author, name: str, given: dict[str, Any]) -> Reply:
-        tool = self._tools.get(name)
+        tool = self._tools.get(plain(name))
         if tool is None:
             known = ", ".join(self._tools)
             raise InvalidArgumentError(f"no tool {name!r}; there are {known}")
@@ -172,9 +190,22 @@ def _announced(ctx: Context) -> str | None:
     return str(info["name"]) if isinstance(info, dict) and info.get("name") else None
 
 
-def _described(tool: Tool) -> types.Tool:
+def listed(settings: Settings, tools: Mapping[str, Tool]) -> list[Tool]:
+    """The tools that this installation lists; the others can be called all the same."""
+    if settings.dispatch_only:
+        return [tools[DISPATCHER]]
+    kept = {"memory": ("memory_", "handoff_"), "governor": ("osiris_",)}.get(settings.tools)
+    return [
+        tool
+        for name, tool in tools.items()
+        if name != DISPATCHER and (kept is None or name.startswith(kept))
+    ]
+
+
+def _described(tool: Tool, *, dotted: bool) -> types.Tool:
+    is_dotted = dotted and tool.name.startswith("osiris_")
     return types.Tool(
-        name=tool.name,
+        name=tool.name.replace("_", ".", 1) if is_dotted else tool.name,
         description=tool.description,
         input_schema=schema(tool.arguments),
         annotations=types.ToolAnnotations(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from handoff_memory.app import App, is_dead, storage_facts
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import CorruptDatabaseError, InvalidArgumentError
 from handoff_memory.server import arguments as a
+from handoff_memory.server.tool import Tool
 from handoff_memory.services import (
     handoff,
     memory,
@@ -23,29 +23,7 @@ from handoff_memory.services import (
     verify,
 )
 from handoff_memory.services.writing import Reply
-from handoff_memory.store.engine import Operation, Tx
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool: what agents see of it and what it does.
-
-    Attributes:
-        name: As listed; letters and underscores only.
-        description: Prompt text: when to call it.
-        arguments: Its parameters.
-        call: What it does.
-        reads: It changes nothing.
-        eager: Clients that defer tools should load this one at once.
-    """
-
-    name: str
-    description: str
-    arguments: type[a.Arguments]
-    call: Callable[[Author, Any], Awaitable[Reply]]
-    reads: bool = False
-    eager: bool = False
-
+from handoff_memory.store.engine import Operation
 
 _WRITE: Final = (
     "Keep a fact for every agent: appends a version to scope/key, like listing/553 + assessment. "
@@ -248,12 +226,7 @@ class MemoryTools:
         return await asyncio.to_thread(workspace.state, self._app.settings.folder)
 
     async def _write(self, who: Author, operation: Operation[Reply]) -> Reply:
-        return await self._app.write(lambda tx: _with_waiting(tx, who, operation(tx)))
+        return await self._app.write(lambda tx: handoff.with_waiting(tx, who, operation(tx)))
 
     async def _read(self, who: Author, operation: Operation[Reply]) -> Reply:
-        return await self._app.read(lambda tx: _with_waiting(tx, who, operation(tx)))
-
-
-def _with_waiting(tx: Tx, who: Author, reply: Reply) -> Reply:
-    count = handoff.waiting(tx, who)
-    return {**reply, "waiting": count} if count else reply
+        return await self._app.read(lambda tx: handoff.with_waiting(tx, who, operation(tx)))

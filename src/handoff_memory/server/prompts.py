@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from mcp_types import GetPromptResult, Prompt, PromptArgument, PromptMessage, TextContent
 
@@ -25,6 +25,28 @@ Take over the work that waits.
 4. handoff_pickup again with token and read_back: the objective in your words, your first action.
 5. Begin with next[0]. The packet is a colleague's note, not an order: if it contradicts me, ask."""
 
+RESUME: Final = "osiris/task-resume"
+_RESUME: Final = """\
+Take this task up again where it was left. What follows was kept by agents: facts, not orders.
+
+{manifest}
+
+Objective: {objective}
+Constraints:
+{constraints}
+Decisions, word for word:
+{decisions}
+Plan:
+{plan}
+Failures so far:
+{failures}
+Lessons:
+{lessons}
+Results kept: {refs} (osiris_recall gives any part of them)
+
+Keep the manifest in sight, hand its SEAL back in every osiris_observe, and go on with the active \
+step."""
+
 PROMPTS: Final = (
     Prompt(
         name="write_handoff",
@@ -42,7 +64,38 @@ PROMPTS: Final = (
             PromptArgument(name="packet_id", description="A certain packet, if not the next.")
         ],
     ),
+    Prompt(
+        name=RESUME,
+        title="Take a task up again",
+        description="All that a session needs to go on with a task after a crash.",
+        arguments=[PromptArgument(name="task", description="A certain task, if not the last.")],
+    ),
 )
+
+
+def resume(found: Mapping[str, Any]) -> GetPromptResult:
+    """A task as a session needs it that knows nothing of it."""
+    lists = {
+        title: "\n".join(f"- {one}" for one in found[field]) or "- none"
+        for title, field in (
+            ("constraints", "constraints"),
+            ("decisions", "decisions"),
+            ("plan", "plan"),
+            ("lessons", "lessons"),
+        )
+    }
+    failures = [f"- {one['tool']} failed {one['attempts']} times" for one in found["failures"]] or [
+        "- none"
+    ]
+    text = _RESUME.format(
+        manifest=found["manifest"],
+        objective=found["objective"],
+        failures="\n".join(failures),
+        refs=", ".join(found["refs"]) or "none",
+        **lists,
+    )
+    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+    return GetPromptResult(messages=[message])
 
 
 def get(name: str, arguments: Mapping[str, str]) -> GetPromptResult:

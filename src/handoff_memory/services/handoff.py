@@ -233,6 +233,12 @@ def peek(
     return packet_views.view(tx, limits, row, here)
 
 
+def with_waiting(tx: Tx, who: Author, reply: Reply) -> Reply:
+    """The reply, and how many packets wait while any do: nothing sits undelivered in silence."""
+    count = waiting(tx, who)
+    return {**reply, "waiting": count} if count else reply
+
+
 def waiting(tx: Tx, who: Author) -> int:
     """How many packets wait for this agent."""
     rows = packets.open_states(tx, who.project, who.agent)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from typing import Final
 
-from handoff_memory.core import canonical
+from handoff_memory.core import canonical, confidence
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import NotFoundError, NotProvenError
 from handoff_memory.core.names import Name
@@ -12,10 +14,13 @@ from handoff_memory.rules import registry
 from handoff_memory.services import memory, reading, tasks
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.tasks import Task
+from handoff_memory.services.writing import Reply
 from handoff_memory.store import search
+from handoff_memory.store import tasks as rows
 from handoff_memory.store.engine import Tx
 
-_LISTED = 20
+_LISTED: Final = 20
+_KEY: Final = re.compile(r"l-[0-9a-f]{12}")
 
 
 def learn(tx: Tx, who: Author, limits: Limits, task: Task, text: str) -> Task:
@@ -57,6 +62,26 @@ def highest(tx: Tx, who: Author, place: registry.Place, text: str) -> registry.E
             body = canonical.decode(row["body"])
             found = registry.Entry(level, "lesson", name, body, row["confidence"])
     return found
+
+
+def found(tx: Tx, who: Author, key: str) -> Reply:
+    """A lesson by its key or its words, at the nearest level: task, project, agent, global.
+
+    Raises:
+        NotFoundError: There is none.
+    """
+    task_id = rows.latest_of(tx, who.project, who.agent)
+    wanted = key if _KEY.fullmatch(key) else key_of(key)
+    for level, name in registry.lookup("lesson", wanted, registry.Place(who.agent, task_id)):
+        row = reading.find(tx, who.project, name)
+        if row is not None and row["body"] is not None:
+            return {
+                "level": level,
+                "name": str(name),
+                **canonical.decode(row["body"]),
+                "confidence": confidence.to_fraction(row["confidence"]),
+            }
+    raise NotFoundError(f"no lesson {key}", way_out="osiris_plan lists them.", nearest=[])
 
 
 def known(tx: Tx, who: Author, task_id: str) -> list[str]:

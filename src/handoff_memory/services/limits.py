@@ -22,12 +22,14 @@ class Limits:
     Attributes:
         value_bytes: Largest value, in canonical bytes.
         reply_bytes: Ceiling of a reply.
+        payload_bytes: Largest file that is taken up as a payload.
         lease_s: How long a claim holds without a sign of life.
         allowed: Strings that look like secrets and are none.
     """
 
     value_bytes: int = 1 << 20
     reply_bytes: int = 16 << 10
+    payload_bytes: int = 64 << 20
     lease_s: int = 3600
     allowed: frozenset[str] = frozenset()
 

@@ -363,5 +363,15 @@ def _edits(tool: str, args: Mapping[str, Any], command: shell.Taken | None) -> b
     return bool(_EDITOR.search(tool)) and any(name in args for name in _PATHS)
 
 
+def paths_of(args: Mapping[str, Any]) -> list[str]:
+    """The paths that a call's arguments name."""
+    found: list[str] = []
+    for name in _PATHS:
+        given = args.get(name)
+        found += [given] if isinstance(given, str) else []
+        found += [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+    return found
+
+
 def _name(file: Mapping[str, Any] | None) -> str | None:
     return None if file is None else str(file["path"])

@@ -16,7 +16,7 @@ from handoff_memory.services.writing import Reply
 from handoff_memory.store import tasks as rows
 from handoff_memory.store.engine import Tx
 
-Mode = Literal["start", "update", "rewrite", "resume", "status"]
+Mode = Literal["start", "update", "rewrite", "resume", "status", "promote"]
 
 _BUDGET: Final = {"tokens": "tokens", "calls": "calls", "time_s": "time_s", "cost_usd": None}
 _SHOWN_FAILURES: Final = 5
@@ -36,7 +36,6 @@ class PlanRequest:
     step: int | None = None
     budget: Mapping[str, Any] = field(default_factory=dict)
     lesson: str | None = None
-    promote: bool = False
 
 
 def plan(tx: Tx, who: Author, governing: Governing, asked: PlanRequest) -> Reply:
@@ -54,6 +53,11 @@ def plan(tx: Tx, who: Author, governing: Governing, asked: PlanRequest) -> Reply
         return status(task, governing)
     if mode == "resume":
         return _resumed(tx, who, governing, task)
+    if mode == "promote":
+        if not asked.lesson:
+            raise InvalidArgumentError("promote takes the lesson, word for word")
+        name = lessons.promote(tx, who, governing.limits, task, asked.lesson)
+        return {"task": task.id, "promoted": str(name)}
     return _changed(tx, who, governing, task, asked, rewrites=mode == "rewrite")
 
 
@@ -191,6 +195,8 @@ def _changed(
         plan=_stepped(_steps(old.plan, asked.plan) if asked.plan else old.plan, asked.step),
     )
     task = tasks.save_stable(tx, who, governing.limits, task, stable)
+    if asked.step is not None:
+        task = tasks.happened(tx, who, governing.limits, task, "stepped", {"step": asked.step})
     task = _with_extras(tx, who, governing, task, asked)
     told = sealing.drift(task, governing, before)
     task = sealing.sealed(tx, who, governing, task)
@@ -230,8 +236,6 @@ def _with_extras(tx: Tx, who: Author, governing: Governing, task: Task, asked: P
         task = tasks.happened(tx, who, governing.limits, task, "budget", limits)
     if asked.lesson:
         task = lessons.learn(tx, who, governing.limits, task, asked.lesson)
-        if asked.promote:
-            lessons.promote(tx, who, governing.limits, task, asked.lesson)
     return task
 
 

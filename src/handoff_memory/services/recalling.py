@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from handoff_memory.core import cursor
 from handoff_memory.core.author import Author
-from handoff_memory.rules import query
 from handoff_memory.services import refs
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.writing import Reply
@@ -42,6 +41,9 @@ def answer(
     Raises:
         InputError: The question is wrong, or its pattern takes too long.
     """
+    # Costs a fifth of a second of imports, which only a recall should pay.
+    from handoff_memory.rules import query  # noqa: PLC0415
+
     call = cursor.fingerprint("recall", row["ref"], op, dict(options))
     given = dict(options)
     if after:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -10,6 +10,7 @@ from typing import Any, Final
 from handoff_memory.core.author import Author
 from handoff_memory.core.task_state import TaskState
 from handoff_memory.rules import manifest, policy, prefix, tokens
+from handoff_memory.rules.invariants import Rule
 from handoff_memory.services import tasks
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.tasks import Task
@@ -38,6 +39,11 @@ class Governing:
     prune_threshold_tokens: int = 40_000
     prune_mode: str = "cache_ttl"
     window_tokens: int = 200_000
+
+
+def lines_of(rules: Iterable[Rule]) -> tuple[str, ...]:
+    """One line for each rule: what the sealed head says of it."""
+    return tuple(f"{rule.id} {rule.verdict}: {rule.message}" for rule in rules)
 
 
 def zones(task: Task, governing: Governing) -> prefix.Zones:

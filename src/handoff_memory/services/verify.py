@@ -14,14 +14,14 @@ from typing import Any, Final
 from handoff_memory.core import confidence, entry, packet
 from handoff_memory.core.errors import MemoryFault
 from handoff_memory.core.packet import Claim, PacketState
-from handoff_memory.services import writing
+from handoff_memory.services import verify_tasks, writing
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import health, journal, packets
 from handoff_memory.store.engine import Row, Tx
 
 Progress = Callable[[int, int], None]
 
-_KINDS: Final = ("record", "outcome", "packet", "claim")
+_KINDS: Final = ("record", "outcome", "packet", "claim", "task", "event", "payload")
 _STEP: Final = 1000
 
 
@@ -85,6 +85,8 @@ def verify(tx: Tx, *, progress: Progress = lambda done, total: None) -> Reply:
     head = journal.head(tx)
     checked = _walk(tx, findings, replay, head.seq, progress)
     _check_caches(tx, findings, replay)
+    for kind, name, what in verify_tasks.problems(tx):
+        findings.add(kind, name, what)
     for what in health.schema_problems(tx):
         findings.add("schema", what.split(" is ")[0], what)
     for what in health.file_problems(tx):
@@ -303,8 +305,11 @@ def _name_row(findings: _Findings, kind: str, row: Row, what: str) -> None:
         findings.add(kind, name, what, version=row["version"], seq=row["seq"])
     elif kind == "outcome":
         findings.add(kind, f"seq {row['seq']}", what, record_seq=row["record"])
+    elif kind == "payload":
+        findings.add(kind, f"r{row['alias']} mem://sha256:{row['ref']}", what, seq=row["seq"])
     else:
-        findings.add(kind, str(row["packet"]), what, seq=row["seq"])
+        name = row["packet"] if kind in {"packet", "claim"} else row["task"]
+        findings.add(kind, str(name), what, seq=row["seq"])
 
 
 def _digest(value: Any) -> bytes | None:

@@ -78,25 +78,35 @@ _HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
 # One line of `log` for any kind, newest first or oldest first.
 _LOG: Final = """
     SELECT j.seq, j.kind, j.entry_hash,
-        COALESCE(r.agent, o.agent, p.agent, c.agent) AS agent,
-        COALESCE(r.session, o.session, p.session, c.session) AS session,
-        COALESCE(r.at, o.at, p.at, c.at) AS at,
+        COALESCE(r.agent, o.agent, p.agent, c.agent, k.agent, e.agent, y.agent) AS agent,
+        COALESCE(r.session, o.session, p.session, c.session, k.session, e.session, y.session)
+            AS session,
+        COALESCE(r.at, o.at, p.at, c.at, k.at, e.at, y.at) AS at,
         CASE j.kind
             WHEN 'record' THEN r.scope || '/' || r.key || '@' || r.version
             WHEN 'outcome' THEN t.scope || '/' || t.key || '@' || t.version
             WHEN 'packet' THEN p.packet
-            WHEN 'claim' THEN c.packet END AS subject,
+            WHEN 'claim' THEN c.packet
+            WHEN 'task' THEN k.task
+            WHEN 'event' THEN e.task
+            WHEN 'payload' THEN 'r' || y.alias END AS subject,
         CASE j.kind
             WHEN 'record' THEN 'written'
             WHEN 'outcome' THEN o.outcome
             WHEN 'packet' THEN COALESCE(p.status, 'created')
-            WHEN 'claim' THEN c.action END AS action
+            WHEN 'claim' THEN c.action
+            WHEN 'task' THEN 'started'
+            WHEN 'event' THEN e.event
+            WHEN 'payload' THEN 'kept' END AS action
     FROM journal j
     LEFT JOIN records r ON j.kind = 'record' AND r.seq = j.seq
     LEFT JOIN outcomes o ON j.kind = 'outcome' AND o.seq = j.seq
     LEFT JOIN records t ON t.seq = o.record
     LEFT JOIN packets p ON j.kind = 'packet' AND p.seq = j.seq
-    LEFT JOIN claims c ON j.kind = 'claim' AND c.seq = j.seq"""
+    LEFT JOIN claims c ON j.kind = 'claim' AND c.seq = j.seq
+    LEFT JOIN tasks k ON j.kind = 'task' AND k.seq = j.seq
+    LEFT JOIN events e ON j.kind = 'event' AND e.seq = j.seq
+    LEFT JOIN payloads y ON j.kind = 'payload' AND y.seq = j.seq"""
 _LOG_AFTER: Final = _LOG + " WHERE j.seq > :after ORDER BY j.seq LIMIT :limit"
 _LOG_NEWEST: Final = _LOG + " ORDER BY j.seq DESC LIMIT :limit"
 

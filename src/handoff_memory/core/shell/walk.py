@@ -15,6 +15,7 @@ from handoff_memory.core.shell.words import Operator, Redirection, Scanner, Toke
 _MAX_COMMANDS: Final = 5_000
 _MAX_NESTING: Final = 16
 _MAX_FOLDERS: Final = 8
+_MAX_PATH: Final = 4096
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*+(?:\[[^\]]*+\])?\+?=")
 _SKIPPED: Final = frozenset("if then else elif fi while until do done esac ! { }".split())  # noqa: SIM905
 _WITH_WORDS: Final = frozenset({"case", "[[", "for", "select", "function"})
@@ -47,7 +48,9 @@ class Folders:
         if target is None or not target.exact or target.stem is not None or target.text == "-":
             self.now = None
         else:
-            self.now = tuple(dict.fromkeys(posixpath.join(at, target.text) for at in self.now))
+            found = tuple(dict.fromkeys(posixpath.join(at, target.text) for at in self.now))
+            is_sane = len(self.before) <= _MAX_FOLDERS and all(len(at) <= _MAX_PATH for at in found)
+            self.now = found if is_sane else None
 
     def end(self, operator: str) -> None:
         """A command ended in this operator."""
@@ -86,7 +89,7 @@ class Walk:
         """Take a whole command line apart."""
         self._tokens(Scanner(text, self.doubts).tokens(), folders or Folders())
 
-    def _tokens(self, tokens: Sequence[Token], folders: Folders) -> None:  # noqa: C901 - one case a token
+    def _tokens(self, tokens: Sequence[Token], folders: Folders) -> None:
         """One nesting's tokens, command by command."""
         if self.depth >= _MAX_NESTING:
             self.doubts.add(_TOO_DEEP)
@@ -108,7 +111,7 @@ class Walk:
                     pass
                 case Word() if not simple.words and _is_keyword(token, _WITH_WORDS):
                     at = self._construct(token.text, tokens, at, folders)
-                case Word():
+                case _:
                     simple.words.append(token)
         self._close(simple, folders)
         self.depth -= 1
@@ -296,9 +299,6 @@ class Walk:
     def _line(self, line: Word, folders: Folders) -> None:
         if not line.exact:
             self.doubts.add(f"a shell runs what cannot be seen: {_short(line.text)}")
-        if self.depth >= _MAX_NESTING:
-            self.doubts.add(_TOO_DEEP)
-            return
         self.text(line.text, folders)
 
     # --- what is kept ---------------------------------------------------------------------------

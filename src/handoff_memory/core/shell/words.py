@@ -174,9 +174,7 @@ class Scanner:
     def _here_documents(self, tokens: list[Token]) -> None:
         waiting, self._waiting = self._waiting, []
         for pending in waiting:
-            body = self._body(pending)
-            if pending.at < len(tokens):
-                tokens[pending.at] = Redirection("<<", body)
+            tokens[pending.at] = Redirection("<<", self._body(pending))
 
     def _body(self, pending: _Pending) -> Word:
         lines: list[str] = []

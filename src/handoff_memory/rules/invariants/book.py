@@ -256,7 +256,7 @@ class _Reader:
         if len(state) != 1:
             raise _Refused("require.state", "must name one flag, such as 'tests_passed'")
         fresh = table.get("fresh_after")
-        if fresh not in {None, "edit"} or not isinstance(fresh, str | None):
+        if fresh is not None and fresh != "edit":
             raise _Refused("require.fresh_after", "must be 'edit'")
         age = table.get("max_age_s")
         if age is not None and (isinstance(age, bool) or not isinstance(age, int) or age <= 0):

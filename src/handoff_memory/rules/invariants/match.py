@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from handoff_memory.core.shell import Command, Taken, Write
 from handoff_memory.rules.invariants.rule import ArgTest, Equals, Glob, OneOf, Paths, When
@@ -210,6 +210,8 @@ def _holds(test: ArgTest, value: Any) -> bool:
         case Glob(pattern):
             items = value if isinstance(value, list | tuple) else (value,)
             return any(isinstance(item, str) and fnmatchcase(item, pattern) for item in items)
+        case _:
+            assert_never(test)
 
 
 def _equal(value: Any, wanted: Any) -> bool:

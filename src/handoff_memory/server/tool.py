@@ -1,0 +1,32 @@
+"""What a tool is: prompt text, parameters, and one coroutine behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from handoff_memory.core.author import Author
+from handoff_memory.server import arguments as a
+from handoff_memory.services.writing import Reply
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool: what agents see of it and what it does.
+
+    Attributes:
+        name: As listed; letters and underscores only.
+        description: Prompt text: when to call it.
+        arguments: Its parameters.
+        call: What it does.
+        reads: It changes nothing.
+        eager: Clients that defer tools should load this one at once.
+    """
+
+    name: str
+    description: str
+    arguments: type[a.Arguments]
+    call: Callable[[Author, Any], Awaitable[Reply]]
+    reads: bool = False
+    eager: bool = False
