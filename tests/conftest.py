@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
@@ -29,6 +30,13 @@ from handoff_memory.store import journal
 hypothesis.settings.register_profile("default", deadline=None)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile("default")
+
+
+# A run in the background inherits ignored signals, and would hand them on to every process that a
+# test starts and means to stop.
+for number in (signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGTERM)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture
