@@ -77,6 +77,7 @@ COMMITS = [
     "/usr/bin/git commit",
     "GIT commit",
     "git.exe commit",
+    "git \\\n commit",
     'g"i"t commit',
     "'git' commit",
     "\\git commit",
@@ -170,7 +171,6 @@ OPAQUE = [
     ("${x:-" * 40 + "}" * 40, "nested too deep"),
     ("sudo " * 40 + "git commit", "nested too deep"),
     ("eval " * 40 + "git commit", "nested too deep"),
-    ("uv run " + "sh -c '" * 1 + "x" * 0, "a quote is not closed"),
     ("a;" * 5001, "too many commands"),
     ("x" * (shell.MAX_CHARS + 1), "longer than"),
 ]
@@ -297,6 +297,8 @@ UNKNOWN_WRITES = [
     "git -C $X rm x",
     "git restore --pathspec-from-file=x",
     "cp -t",
+    "cd a && " * 9 + "rm x",
+    "cd " + "a" * 5000 + " && rm x",
     "; ".join(f"cd d{n}" for n in range(9)) + "; rm x",
 ]
 
@@ -408,7 +410,7 @@ def test_quotes_are_taken_off(text: str, argv: tuple[str, ...]) -> None:
 
 
 def test_nothing_has_no_commands() -> None:
-    for text in ("", " \n\t", "# x", "X=1", "fi", "sudo"[:0]):
+    for text in ("", " \n\t", "# x", "X=1", "fi"):
         assert not [c for c in take_apart(text).commands if c.argv]
 
 
@@ -436,10 +438,40 @@ def test_what_stands_before_hides_none(text: str, before: str) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ['"a"', "$(", "(", "`", "${", "'a'", 'a"b"', "a;", "<<A ", "case x in a) ", "sh -c ", "sudo ",
-     "cd a;", "git ", "{a", "[[ ", "for x in ", "\\", "$'", ">", "<(", "`\\`", "-exec rm {} + ", "A[=",
-     "#a\n", "$a", "f() ", "a ", "cd a && ", "rm *a*b ", "sed -i a "],
-)  # fmt: skip
+    [
+        '"a"',
+        "$(",
+        "(",
+        "`",
+        "${",
+        "'a'",
+        'a"b"',
+        "a;",
+        "<<A ",
+        "case x in a) ",
+        "sh -c ",
+        "sudo ",
+        "cd a;",
+        "git ",
+        "{a",
+        "[[ ",
+        "for x in ",
+        "\\",
+        "$'",
+        ">",
+        "<(",
+        "`\\`",
+        "-exec rm {} + ",
+        "A[=",
+        "#a\n",
+        "$a",
+        "f() ",
+        "a ",
+        "cd a && ",
+        "rm *a*b ",
+        "sed -i a ",
+    ],
+)
 def test_twice_the_text_takes_at_most_about_twice_the_time(piece: str) -> None:
     def seconds(length: int) -> float:
         text = "find . " + (piece * length)[:length]
@@ -447,6 +479,6 @@ def test_twice_the_text_takes_at_most_about_twice_the_time(piece: str) -> None:
         take_apart(text)
         return time.process_time() - begin
 
-    short = max(min(seconds(8_192) for _ in range(2)), 0.004)
+    short = max(min(seconds(4_096) for _ in range(2)), 0.004)
 
-    assert seconds(65_536) < short * 8 * 5  # quadratic would be 64 times
+    assert seconds(32_768) < short * 8 * 5  # quadratic would be 64 times

@@ -1,3 +1,4 @@
+# ruff: noqa: S108 - temporary paths are what is tested
 import hashlib
 import time
 from typing import Any
@@ -25,8 +26,14 @@ Traceback (most recent call last):
     raise JSONDecodeError("Expecting value", s, err.value) from None
 {error}
 """
-JS = "TypeError: x is not a function\n    at {f} (/work/app/src/a.js:{line}:5)\n    at node:internal/main:1:2\n"
-GO = "panic: {error}\n\ngoroutine {n} [running]:\nmain.load({address})\n\t/work/app/main.go:{line} +0x1d\n"
+JS = (
+    "TypeError: x is not a function\n    at {f} (/work/app/src/a.js:{line}:5)\n"
+    "    at node:internal/main:1:2\n"
+)
+GO = (
+    "panic: {error}\n\n"
+    "goroutine {n} [running]:\nmain.load({address})\n\t/work/app/main.go:{line} +0x1d\n"
+)
 JAVA = 'Exception in thread "main" java.lang.{type}: gone\n\tat shop.Cart.total(Cart.java:{line})\n'
 RUST = "thread 'main' panicked at src/main.rs:{line}:9:\nindex out of {what}\n"
 
@@ -92,9 +99,16 @@ def test_what_happened_is_told_apart(one: str, other: str) -> None:
         (PYTHON, {"line": 3, "error": "ValueError: x"}, {"line": 9, "error": "ValueError: x"}),
         (PYTHON, {"line": 3, "error": "a.Timeout"}, {"line": 9, "error": "a.Timeout"}),
         (JS, {"line": 3, "f": "load"}, {"line": 30, "f": "load"}),
-        (GO, {"error": "nil", "n": 1, "address": "0xc0de1", "line": 3},
-         {"error": "nil", "n": 7, "address": "0xc0de2", "line": 4}),
-        (JAVA, {"type": "NullPointerException", "line": 3}, {"type": "NullPointerException", "line": 8}),
+        (
+            GO,
+            {"error": "nil", "n": 1, "address": "0xc0de1", "line": 3},
+            {"error": "nil", "n": 7, "address": "0xc0de2", "line": 4},
+        ),
+        (
+            JAVA,
+            {"type": "NullPointerException", "line": 3},
+            {"type": "NullPointerException", "line": 8},
+        ),
         (RUST, {"line": 3, "what": "bounds"}, {"line": 33, "what": "bounds"}),
         ("src/a.c:{n}:5: error: 'x' undeclared", {"n": 1}, {"n": 2}),
         ("src/a.ts({n},5): error TS2322: no", {"n": 1}, {"n": 2}),
@@ -102,7 +116,7 @@ def test_what_happened_is_told_apart(one: str, other: str) -> None:
         ("cannot open x\nexit code {n}", {"n": 2}, {"n": 2}),
         ("FAILED t/a.py::b - assert 1\n1 failed in {n}s", {"n": 1}, {"n": 2}),
     ],
-)  # fmt: skip
+)
 def test_the_same_failure_elsewhere_is_the_same(
     form: str, one: dict[str, Any], other: dict[str, Any]
 ) -> None:
@@ -132,18 +146,30 @@ def test_different_failures_differ(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        (PYTHON.format(line=1, error="ValueError: x"), ("ValueError", "src/shop/cart.py total", "x")),
-        (PYTHON.format(line=1, error=""), ("", "", 'raise JSONDecodeError("Expecting value", s, err.value) from None')),
+        (
+            PYTHON.format(line=1, error="ValueError: x"),
+            ("ValueError", "src/shop/cart.py total", "x"),
+        ),
+        (
+            PYTHON.format(line=1, error=""),
+            ("", "", 'raise JSONDecodeError("Expecting value", s, err.value) from None'),
+        ),
         (JS.format(line=1, f="load"), ("TypeError", "src/a.js load", "x is not a function")),
-        (GO.format(error="nil", n=1, address="0xabc1", line=1), ("panic", "main.go main.load", "nil")),
-        (JAVA.format(type="IOException", line=1), ("java.lang.IOException", "Cart.java shop.Cart.total", "gone")),
+        (
+            GO.format(error="nil", n=1, address="0xabc1", line=1),
+            ("panic", "main.go main.load", "nil"),
+        ),
+        (
+            JAVA.format(type="IOException", line=1),
+            ("java.lang.IOException", "Cart.java shop.Cart.total", "gone"),
+        ),
         (RUST.format(line=1, what="bounds"), ("panic", "src/main.rs", "index out of bounds")),
         ("ValueError", ("ValueError", "", "")),
         ("boom\nProcess exited with code 1\n", ("", "", "boom")),
         ("exit code 1", ("", "", "exit code 1")),
         ("", ("", "", "")),
     ],
-)  # fmt: skip
+)
 def test_a_failure_is_told_by_its_type_its_place_and_its_message(
     text: str, parts: tuple[str, ...]
 ) -> None:
@@ -197,13 +223,16 @@ def test_arguments_that_mean_the_same_are_the_same(one: Any, other: Any) -> None
         ({"a": 1}, {"a": "x"}),
         ({"a": True}, {"a": 1}),
         ({"port": 8080}, {"port": 8081}),
-        ({"id": "123e4567-e89b-12d3-a456-426614174000"}, {"id": "123e4567-e89b-12d3-a456-426614174001"}),
+        (
+            {"id": "123e4567-e89b-12d3-a456-426614174000"},
+            {"id": "123e4567-e89b-12d3-a456-426614174001"},
+        ),
         ({"url": "http://x/a//b"}, {"url": "http://x/a/b"}),
         ({"path": ""}, {"path": "."}),
         ({"old": "a", "new": "b"}, {"old": "b", "new": "a"}),
         ("a", "b"),
     ],
-)  # fmt: skip
+)
 def test_arguments_that_mean_something_else_differ(one: Any, other: Any) -> None:
     assert args_signature(one) != args_signature(other)
 
@@ -266,9 +295,34 @@ def test_any_arguments_have_a_signature(args: Any) -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["1", "12:3", "a.b ", " ", "\n", "(", "    at f (a\n", "/tmp/", "Aa", "a:", "  File \"", "12% ",
-     "E  ", "0x", "\x1b[1", "-", "FAILED ", "1.", "[", "1h ", "error: ", "panic: ", "Mon ", "\r", "1-"],
-)  # fmt: skip
+    [
+        "1",
+        "12:3",
+        "a.b ",
+        " ",
+        "\n",
+        "(",
+        "    at f (a\n",
+        "/tmp/",
+        "Aa",
+        "a:",
+        '  File "',
+        "12% ",
+        "E  ",
+        "0x",
+        "\x1b[1",
+        "-",
+        "FAILED ",
+        "1.",
+        "[",
+        "1h ",
+        "error: ",
+        "panic: ",
+        "Mon ",
+        "\r",
+        "1-",
+    ],
+)
 def test_twice_the_text_takes_at_most_about_twice_the_time(piece: str) -> None:
     def seconds(length: int) -> float:
         text = (piece * length)[:length]
