@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 
 import orjson
 
@@ -12,8 +13,8 @@ from handoff_memory.core.errors import InvalidCursorError
 
 def fingerprint(*parts: object) -> str:
     """A short digest of a call's other arguments, so that a cursor serves only the same call."""
-    data = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
-    return hashlib.sha256(b"hm/cursor/1\0" + data).hexdigest()[:8]
+    data = json.dumps(parts)  # escapes half characters, which orjson refuses
+    return hashlib.sha256(b"hm/cursor/1\0" + data.encode()).hexdigest()[:8]
 
 
 def seal(call: str, *position: int) -> str:
