@@ -226,3 +226,23 @@ def test_a_filter_that_breaks_a_rule_is_an_error(scout: Agent) -> None:
         scout.search("x", since="yesterday")
     with pytest.raises(TooLargeError, match="2001 characters"):
         scout.search("x" * 2001)
+
+
+@pytest.mark.parametrize("query", ["", "needle", "needle nowhere"])
+def test_pages_give_each_record_once_while_records_are_superseded_in_between(
+    query: str, scout: Agent
+) -> None:
+    for number in range(9):
+        scout.write(f"s/k{number}", f"needle {number} " + "hay " * number)
+    expected = {f"k{number}" for number in range(9)}
+
+    found = scout.search(query, limit=2)
+    shown = [item["key"] for item in found["results"]]
+    while cursor := found.get("next_cursor"):
+        scout.write(f"s/{shown[-1]}", "needle written anew")
+        scout.write(f"s/{min(expected - set(shown))}", "needle superseded before it was shown")
+        scout.write("s/late", "needle written after the search began")
+        found = scout.search(query, limit=2, cursor=cursor)
+        shown += [item["key"] for item in found["results"]]
+
+    assert sorted(shown) == sorted(expected)
