@@ -1,7 +1,7 @@
 """What it costs to start: CPU until the first `tools/list` answer, beside `import mcp` alone.
 
-Run it with the project's own Python: `make bench-startup`. The runs alternate, so that a machine whose
-speed drifts drifts for both. POSIX only: it reads the CPU time of finished children.
+Run it with the project's own Python: `make bench-startup`. The runs alternate, so that a machine
+whose speed drifts drifts for both. POSIX only: it reads the CPU time of finished children.
 """
 
 from __future__ import annotations

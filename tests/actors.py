@@ -80,14 +80,17 @@ class Agent:
             lambda tx: reading.read(tx, self.who, limits, parse_name(name), after=cursor)
         )
 
-    def history(self, name: str, *, limit: int = 20, cursor: str | None = None) -> list[Reply]:
+    def history(self, name: str, *, limit: int = 20) -> list[Reply]:
+        found: list[Reply] = self.history_page(name, limit=limit)["history"]
+        return found
+
+    def history_page(self, name: str, *, limit: int, cursor: str | None = None) -> Reply:
         limits = self.local.settings.limits
-        found: list[Reply] = self.local.read(
+        return self.local.read(
             lambda tx: reading.history(
                 tx, self.who, limits, parse_name(name), limit=limit, after=cursor
             )
-        )["history"]
-        return found
+        )
 
     def report(
         self, name: str, outcome: Any, *, request_id: str | None = None, **more: Any

@@ -11,7 +11,7 @@ import asyncio
 import time
 import traceback
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
@@ -77,6 +77,7 @@ class Bridge:
         self._writer: _Thread[Writer] | None = None
         self._turns = asyncio.Semaphore(_READERS)
         self._idle: list[_Thread[Reader]] = []
+        self._openings: set[asyncio.Task[Any]] = set()
         self.failed_writes = 0
         self._runner = asyncio.create_task(self._run(), name="writer")
 
@@ -103,7 +104,7 @@ class Bridge:
         until = self._deadline()
         async with self._turns:
             while not self._idle:
-                await asyncio.shield(self._add_reader(until))
+                await self._shielded(self._add_reader(until))
             reader = self._idle.pop()
             try:
                 return await reader.run(lambda connection: connection.read(operation))
@@ -116,13 +117,14 @@ class Bridge:
         Raises:
             StorageError: The database cannot serve.
         """
-        await asyncio.shield(self._opened_writer(self._deadline()))
+        await self._shielded(self._opened_writer(self._deadline()))
 
     async def close(self) -> None:
         """Finish what was accepted, then close every connection."""
         self._closing = True
         self._wake.set()
         await self._runner
+        await asyncio.gather(*self._openings, return_exceptions=True)
         async with AsyncExitStack() as stack:
             for turn in (self._turns,) * _READERS:
                 await stack.enter_async_context(turn)
@@ -138,8 +140,17 @@ class Bridge:
             raise RuntimeError("the memory is closed")
         return time.monotonic() + self._deadline_s
 
-    # Both are shielded from the cancellation of who needs them first: a connection that nobody
-    # waits for would be lost, and its lock file with it.
+    async def _shielded(self, opening: Coroutine[Any, Any, Any]) -> None:
+        """Open a connection whoever waits for it: one that nobody waits for would be lost."""
+        task = asyncio.create_task(opening, name="opening")
+        self._openings.add(task)
+        task.add_done_callback(self._forget)
+        await asyncio.shield(task)
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._openings.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever awaited it has it, if anybody still did
 
     async def _opened_writer(self, until: float) -> _Thread[Writer]:
         async with self._opening:

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from handoff_memory.server.resources import TEMPLATES
-
 from clients.conftest import SERVER
+from handoff_memory.server.resources import TEMPLATES
 
 pytestmark = [pytest.mark.clients, pytest.mark.parametrize("era", ["legacy", "modern"])]
 

@@ -315,5 +315,5 @@ class Memory(RuleBasedStateMachine):
             assert seen["lease_until"] == times.iso(packet.renewed_at + LEASE_US)
 
 
-Memory.TestCase.settings = settings(max_examples=80, stateful_step_count=60)
+Memory.TestCase.settings = settings(max_examples=60, stateful_step_count=50)
 TestMemory = Memory.TestCase

@@ -385,3 +385,17 @@ def test_the_triggers_refuse_to_change_or_delete_a_hashed_row(
     assert changed.endswith("append-only")
     assert deleted.endswith("append-only")
     assert verified(copy)["ok"]
+
+
+def test_the_command_line_ends_with_status_one_and_names_the_row(
+    copy: Settings, edit: Callable[..., str]
+) -> None:
+    edit(copy, "UPDATE records SET agent = 'mallory' WHERE seq = 2")
+    command = [sys.executable, "-m", "handoff_memory", "stats", "--verify"]
+    where = {"MEMORY_DB": str(copy.database), "OSIRIS_HOME": str(copy.home), "AGENT_ID": "auditor"}
+
+    done = subprocess.run(command, env=where, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert "plan/route@2" in done.stdout
+    assert "a field was altered" in done.stdout

@@ -26,7 +26,7 @@ from handoff_memory.core import errors
 from handoff_memory.core.errors import MemoryFault, VersionConflictError
 from handoff_memory.services import reading, verify
 from handoff_memory.services.limits import Limits
-from handoff_memory.store import migrate
+from handoff_memory.store import journal, migrate
 from handoff_memory.store.engine import Tx
 from handoff_memory.store.sqlite import Source
 from stress.worker import put, settings
@@ -65,7 +65,7 @@ import asyncio, os, sys
 from pathlib import Path
 from handoff_memory.app import open_local
 from handoff_memory.core.errors import MemoryFault
-from handoff_memory.store import migrate
+from handoff_memory.store import journal, migrate
 from stress.worker import settings
 import handoff_memory.services.presence
 migrate.steps()
@@ -742,3 +742,17 @@ async def test_the_log_is_moved_into_the_file_once_it_has_grown(database: Path) 
             await asyncio.gather(*(put(app, f"k{count}-{n}", "word " * 5000) for n in range(32)))
 
         assert database.stat().st_size > small
+
+
+@pytest.mark.parametrize("turns", range(10))
+async def test_closing_waits_for_a_connection_whose_only_caller_was_cancelled(
+    turns: int, database: Path
+) -> None:
+    async with open_app(settings(database)) as app:
+        reading_head = asyncio.create_task(app.read(journal.head))
+        for _ in range(turns):
+            await asyncio.sleep(0)  # cancelled at another place each time
+        reading_head.cancel()
+
+    # A thread that outlives its event loop would raise there, and a warning is an error.
+    assert reading_head.cancelled() or reading_head.done()

@@ -199,7 +199,7 @@ def _nearest(tx: Tx, project: str, name: Name) -> list[str]:
     close = {f"{scope}/{key}" for scope, key in records.names_near(tx, home, name.scope, 100)}
     if words := text.query(str(name)).any_word:
         wanted = search.Filter(project, "", "[]", None, 0, None, tx.now, _NEVER)
-        for hit in search.matching(tx, words, wanted, past=False, limit=20, offset=0):
+        for hit in search.matching(tx, words, wanted, reach="current", limit=20):
             row = records.by_seq(tx, hit["seq"])
             if row:
                 close.add(f"{row['scope']}/{row['key']}")

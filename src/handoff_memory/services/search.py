@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from typing import Final
 
 from handoff_memory.core import canonical, confidence, cursor, names, times
@@ -19,6 +20,7 @@ from handoff_memory.store.engine import Row, Tx
 
 _PREVIEW_CHARS: Final = 300
 _ALL, _ANY, _LISTED = 0, 1, 2
+_MOST_NUMBERS: Final = 2000  # in a cursor, which names what was shown
 _MATCH: Final = {_ALL: "all", _ANY: "any", _LISTED: "listed"}
 
 
@@ -45,6 +47,15 @@ class Search:
     include_superseded: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """One page of a search: for which call, how long, and over which versions."""
+
+    call: str
+    limit: int
+    reach: index.Reach
+
+
 def search(
     tx: Tx, who: Author, limits: Limits, wanted: Search, *, limit: int, after: str | None = None
 ) -> Reply:
@@ -60,17 +71,27 @@ def search(
         )
     query = text.query(wanted.query)
     call = cursor.fingerprint("search", who.project, *_parts(wanted))
-    newest, position, mode = cursor.unseal(after, call, 3) if after else (0, 0, _ALL)
-    newest = newest or journal.head(tx).seq
-    filtered = _filter(tx, who, wanted, newest)
+    newest, mode, *seen = cursor.unseal(after, call, 2, _MOST_NUMBERS) if after else (0, _ALL)
+    head = journal.head(tx).seq
+    filtered = _filter(tx, who, wanted, newest or head)
+    page = _Page(
+        call=call,
+        limit=limit,
+        reach="all"
+        if wanted.include_superseded
+        else "as_of"
+        if head > filtered.newest
+        else "current",
+    )
     if not wanted.query.strip():
-        return _list(tx, limits, wanted, filtered, call=call, limit=limit, below=position)
+        return _list(tx, limits, filtered, page, below=seen[0] if seen else None)
+    before = frozenset(accumulate(seen))
     rows: list[Row] = []
     if mode == _ALL and query.all_words:
-        rows = _matching(tx, query.all_words, filtered, wanted, limit, position)
+        rows = _matching(tx, query.all_words, filtered, page, before)
     if not rows and not (after and mode == _ALL) and query.any_word:
         mode = _ANY
-        rows = _matching(tx, query.any_word, filtered, wanted, limit, position)
+        rows = _matching(tx, query.any_word, filtered, page, before)
     shown = _shown(tx, limits, rows[:limit], query.terms)
     reply: Reply = {"results": shown, "match": _MATCH[mode] if rows else "none"}
     if rows and rows[0]["found"] >= index.CANDIDATES:
@@ -78,37 +99,40 @@ def search(
             f"only the newest {index.CANDIDATES} matches were ranked: narrow the search"
         )
     if len(rows) > len(shown):
-        reply["next_cursor"] = cursor.seal(call, newest, position + len(shown), mode)
+        given = before | {row["seq"] for row in rows[: len(shown)]}
+        if len(given) > _MOST_NUMBERS - 2:
+            reply["ranked"] = f"{len(given)} results were shown, and no more are: narrow the search"
+        else:
+            reply["next_cursor"] = cursor.seal(call, filtered.newest, mode, *_steps(given))
     return reply
 
 
-def _list(  # noqa: PLR0913 - parts of one search
-    tx: Tx,
-    limits: Limits,
-    wanted: Search,
-    filtered: index.Filter,
-    *,
-    call: str,
-    limit: int,
-    below: int,
+def _list(
+    tx: Tx, limits: Limits, filtered: index.Filter, page: _Page, *, below: int | None
 ) -> Reply:
-    if below:
-        filtered = replace(filtered, newest=below - 1)
-    rows = index.listed(tx, filtered, past=wanted.include_superseded, limit=limit + 1)
-    shown = _shown(tx, limits, rows[:limit], ())
+    bound = {} if below is None else {"below": below}
+    rows = index.listed(tx, filtered, reach=page.reach, limit=page.limit + 1, **bound)
+    shown = _shown(tx, limits, rows[: page.limit], ())
     reply: Reply = {"results": shown, "match": _MATCH[_LISTED] if rows else "none"}
     if len(rows) > len(shown):
         last = rows[len(shown) - 1]["seq"]
-        reply["next_cursor"] = cursor.seal(call, filtered.newest, last, _LISTED)
+        reply["next_cursor"] = cursor.seal(page.call, filtered.newest, _LISTED, last)
     return reply
 
 
 def _matching(
-    tx: Tx, match: str, filtered: index.Filter, wanted: Search, limit: int, offset: int
+    tx: Tx, match: str, filtered: index.Filter, page: _Page, before: frozenset[int]
 ) -> list[Row]:
-    return index.matching(
-        tx, match, filtered, past=wanted.include_superseded, limit=limit + 1, offset=offset
-    )
+    # What was shown is left out by name: ranks move while others write, and offsets with them.
+    limit = page.limit + 1 + len(before)
+    rows = index.matching(tx, match, filtered, reach=page.reach, limit=limit)
+    return [row for row in rows if row["seq"] not in before][: page.limit + 1]
+
+
+def _steps(seqs: frozenset[int]) -> list[int]:
+    """The numbers in order, each as its distance from the one before."""
+    ordered = sorted(seqs)
+    return [later - earlier for earlier, later in pairwise([0, *ordered])]
 
 
 def _shown(tx: Tx, limits: Limits, rows: Sequence[Row], terms: tuple[str, ...]) -> list[Reply]:

@@ -40,8 +40,10 @@ _CHECK_FULL_TEXT: Final = (
 )
 
 _COUNTS: Final = """
-    SELECT (SELECT count(*) FROM heads WHERE scope >= :low AND scope < :high) AS records,
-        (SELECT count(*) FROM records WHERE scope >= :low AND scope < :high) AS versions,
+    SELECT (SELECT count(*) FROM heads WHERE :scope = '' OR scope = :scope
+            OR (scope >= :scope || '/' AND scope < :scope || '0')) AS records,
+        (SELECT count(*) FROM records WHERE :scope = '' OR scope = :scope
+            OR (scope >= :scope || '/' AND scope < :scope || '0')) AS versions,
         (SELECT count(*) FROM outcomes) AS outcomes,
         (SELECT count(*) FROM packets) AS packets"""
 _META: Final = "SELECT value FROM meta WHERE name = :name"
@@ -107,8 +109,7 @@ def packet_of_missing(tx: Tx, seq: int) -> str | None:
 
 def counts(tx: Tx, scope: str) -> dict[str, int]:
     """How many rows there are; records and versions below a scope where one is given."""
-    low, high = (scope, scope + "0") if scope else ("", "\U0010ffff")
-    found = tx.one(_COUNTS, low=low, high=high)
+    found = tx.one(_COUNTS, scope=scope)
     return dict(found) if found else {}
 
 

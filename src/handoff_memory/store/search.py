@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Final
+from typing import Final, Literal
 
 from handoff_memory.store.engine import Row, Tx
 
+_NEVER: Final = 2**62
 CANDIDATES: Final = 5000  # ranking looks at the newest so many matches
 
 _ADD_CURRENT: Final = """
@@ -31,6 +32,11 @@ _FILTER: Final = """
             SELECT 1 FROM json_each(:tags) wanted WHERE NOT EXISTS (
                 SELECT 1 FROM json_each(r.tags) tag WHERE tag.value = wanted.value))"""
 
+# Versions that were current at the time of a snapshot and have been superseded since.
+_SINCE_SUPERSEDED: Final = """
+        AND EXISTS (SELECT 1 FROM records n WHERE n.project = r.project AND n.scope = r.scope
+            AND n.key = r.key AND n.version = r.version + 1 AND n.seq > :newest)"""
+
 # bm25 is smaller the better, and negative; distrust makes a match count for less.
 _RANKED: Final = f"""
     WITH hits AS (
@@ -42,7 +48,7 @@ _RANKED: Final = f"""
         WHERE current_text MATCH :match AND t.rowid <= :newest {_FILTER}
         ORDER BY t.rowid DESC LIMIT :candidates)
     SELECT seq, count(*) OVER () AS found FROM hits
-    ORDER BY rank, seq DESC LIMIT :limit OFFSET :offset"""  # noqa: S608 - constants of this module
+    ORDER BY rank, seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
 _RANKED_ALL: Final = f"""
     WITH hits AS (
         SELECT seq, rank FROM (
@@ -63,20 +69,62 @@ _RANKED_ALL: Final = f"""
             WHERE past_text MATCH :match AND t.rowid <= :newest {_FILTER}
             ORDER BY t.rowid DESC LIMIT :candidates))
     SELECT seq, count(*) OVER () AS found FROM hits
-    ORDER BY rank, seq DESC LIMIT :limit OFFSET :offset"""  # noqa: S608 - constants of this module
+    ORDER BY rank, seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+_RANKED_AS_OF: Final = f"""
+    WITH hits AS (
+        SELECT seq, rank FROM (
+            SELECT t.rowid AS seq, bm25(current_text, 4.0, 2.0, 1.0, 1.0)
+                * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
+            FROM current_text t
+            JOIN records r ON r.seq = t.rowid
+            LEFT JOIN opinions o ON o.seq = r.seq
+            WHERE current_text MATCH :match AND t.rowid <= :newest {_FILTER}
+            ORDER BY t.rowid DESC LIMIT :candidates)
+        UNION ALL
+        SELECT seq, rank FROM (
+            SELECT t.rowid AS seq, bm25(past_text, 4.0, 2.0, 1.0, 1.0)
+                * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
+            FROM past_text t
+            JOIN records r ON r.seq = t.rowid
+            LEFT JOIN opinions o ON o.seq = r.seq
+            WHERE past_text MATCH :match AND t.rowid <= :newest {_SINCE_SUPERSEDED} {_FILTER}
+            ORDER BY t.rowid DESC LIMIT :candidates))
+    SELECT seq, count(*) OVER () AS found FROM hits
+    ORDER BY rank, seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
 _LISTED: Final = f"""
     SELECT h.seq, 0 AS found
     FROM heads h
     JOIN records r ON r.seq = h.seq
     LEFT JOIN opinions o ON o.seq = r.seq
-    WHERE h.seq <= :newest {_FILTER}
+    WHERE h.seq <= :newest AND h.seq < :below {_FILTER}
     ORDER BY h.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+_LISTED_AS_OF: Final = f"""
+    SELECT r.seq, 0 AS found
+    FROM records r
+    LEFT JOIN opinions o ON o.seq = r.seq
+    WHERE r.seq <= :newest AND r.seq < :below {_FILTER}
+        AND NOT EXISTS (SELECT 1 FROM records n WHERE n.project = r.project AND n.scope = r.scope
+            AND n.key = r.key AND n.version = r.version + 1 AND n.seq <= :newest)
+    ORDER BY r.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
 _LISTED_ALL: Final = f"""
     SELECT r.seq, 0 AS found
     FROM records r
     LEFT JOIN opinions o ON o.seq = r.seq
-    WHERE r.seq <= :newest {_FILTER}
+    WHERE r.seq <= :newest AND r.seq < :below {_FILTER}
     ORDER BY r.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+
+# What a search is about: current versions, those current at its snapshot, or all.
+Reach = Literal["current", "as_of", "all"]
+_MATCHING: Final[dict[Reach, str]] = {
+    "current": _RANKED,
+    "as_of": _RANKED_AS_OF,
+    "all": _RANKED_ALL,
+}
+_LISTING: Final[dict[Reach, str]] = {
+    "current": _LISTED,
+    "as_of": _LISTED_AS_OF,
+    "all": _LISTED_ALL,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,20 +173,13 @@ def supersede(tx: Tx, seq: int, text: Text) -> None:
     tx.run(_ADD_PAST, seq=seq, **asdict(text))
 
 
-def matching(
-    tx: Tx, match: str, wanted: Filter, *, past: bool, limit: int, offset: int
-) -> list[Row]:
+def matching(tx: Tx, match: str, wanted: Filter, *, reach: Reach, limit: int) -> list[Row]:
     """`seq` and `found` (matches ranked, at most `CANDIDATES` a table), best first."""
     return tx.all(
-        _RANKED_ALL if past else _RANKED,
-        match=match,
-        limit=limit,
-        offset=offset,
-        candidates=CANDIDATES,
-        **asdict(wanted),
+        _MATCHING[reach], match=match, limit=limit, candidates=CANDIDATES, **asdict(wanted)
     )
 
 
-def listed(tx: Tx, wanted: Filter, *, past: bool, limit: int) -> list[Row]:
-    """`seq` of what the filter lets through, newest first."""
-    return tx.all(_LISTED_ALL if past else _LISTED, limit=limit, **asdict(wanted))
+def listed(tx: Tx, wanted: Filter, *, reach: Reach, limit: int, below: int = _NEVER) -> list[Row]:
+    """`seq` of what the filter lets through below a seq, newest first."""
+    return tx.all(_LISTING[reach], limit=limit, below=below, **asdict(wanted))

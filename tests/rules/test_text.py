@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from handoff_memory.rules import text
+
+
+def test_every_part_of_a_query_is_a_quoted_phrase() -> None:
+    query = text.query("src/auth/login.py don't")
+
+    assert query.all_words == '"src auth login py" AND "don t"'
+
+
+def test_any_word_leaves_out_words_that_say_nothing() -> None:
+    assert text.query("why does the retry fail").any_word == '"retry" OR "fail"'
+
+
+def test_words_that_say_nothing_are_kept_where_there_are_no_others() -> None:
+    assert text.query("to be").any_word == '"to" OR "be"'
+
+
+def test_unspaced_scripts_become_characters_in_a_phrase_and_pairs() -> None:
+    query = text.query("连接池")
+
+    assert query.all_words == '"连 接 池"'
+    assert query.any_word == '"连 接" OR "接 池"'
+    assert text.query("池").any_word == '"池"'
+
+
+def test_indexed_text_sets_the_characters_of_unspaced_scripts_apart() -> None:
+    assert text.indexed("DB连接池v2").split() == ["DB", "连", "接", "池", "v2"]
+
+
+@pytest.mark.parametrize("empty", ["", "  ", '"', "+-*/()", "_", "🙂"])
+def test_a_query_without_words_has_no_expressions(empty: str) -> None:
+    assert text.query(empty) == text.Query("", "", ())
+
+
+def test_terms_are_lower_case_and_each_once() -> None:
+    assert text.query("Retry RETRY fail").terms == ("retry", "fail")
+
+
+def test_a_long_query_has_a_bounded_number_of_terms() -> None:
+    assert text.query(" ".join(f"w{n}" for n in range(500))).all_words.count(" AND ") == 63
+
+
+@given(st.text())
+def test_no_quote_of_a_query_ends_a_phrase(query: str) -> None:
+    made = text.query(query)
+
+    for expression, joint in ((made.all_words, " AND "), (made.any_word, " OR ")):
+        for phrase in filter(None, expression.split(joint)):
+            assert phrase[0] == phrase[-1] == '"'
+            assert not {'"', "\0"} & set(phrase[1:-1])
+
+
+@given(st.text())
+def test_indexed_text_holds_no_nul(given_text: str) -> None:
+    assert "\0" not in text.indexed(given_text)
+
+
+def test_keys_strings_and_numbers_of_a_value_are_worth_finding() -> None:
+    value = {"route": ["north", 42, 1.5, None, True], "deep": {"er": "south"}}
+
+    assert text.of_value(value).split("\n") == [
+        *("route", "north", "42", "1.5", "deep", "er", "south")
+    ]
+
+
+def test_a_short_text_is_its_own_preview() -> None:
+    assert text.preview("short", ("x",), 5) == "short"
+
+
+def test_a_preview_shows_the_hit_and_marks_both_cuts() -> None:
+    found = text.preview("a" * 100 + " needle " + "b" * 100, ("needle",), 40)
+
+    assert "needle" in found
+    assert (found[0], found[-1], len(found)) == ("…", "…", 40)
+
+
+def test_a_preview_without_a_hit_is_the_beginning() -> None:
+    assert text.preview("abcdef", (), 4) == "abc…"
+
+
+@given(st.text(), st.lists(st.text(min_size=1)), st.integers(3, 50))
+def test_a_preview_is_never_longer_than_asked_for(
+    content: str, terms: list[str], width: int
+) -> None:
+    assert len(text.preview(content, tuple(terms), width)) <= width

@@ -1,0 +1,248 @@
+"""Search: what is found, in which order and pages, and that it never fails (memory.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from actors import Agent, Clock
+from handoff_memory.app import Makers, open_local
+from handoff_memory.core.author import Author
+from handoff_memory.core.canonical import encode
+from handoff_memory.core.errors import (
+    InvalidArgumentError,
+    InvalidCursorError,
+    InvalidNameError,
+    TooLargeError,
+)
+from handoff_memory.settings import Settings
+
+Enter = Callable[..., Agent]
+
+
+def pages(agent: Agent, query: str, **more: Any) -> list[str]:
+    """The keys on all pages, in order."""
+    keys: list[str] = []
+    cursor = None
+    while True:
+        reply = agent.search(query, cursor=cursor, **more)
+        keys += [hit["key"] for hit in reply["results"]]
+        if (cursor := reply.get("next_cursor")) is None:
+            return keys
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """An agent on a database that no example of a test writes to."""
+    home = tmp_path_factory.mktemp("read-only")
+    with open_local(Settings(home, home / "m.db", home), Makers(clock=Clock())) as local:
+        agent = Agent(local, Author("scout", "s_1"))
+        agent.write("notes/one", "an English text, with café and 数据库连接池")
+        agent.write("notes/one", "its second version")
+        yield agent
+
+
+@given(st.text(max_size=300), st.booleans())
+@example("\x00", False)
+@example("\ud800", False)
+@example('"""', True)
+@example("NEAR(a b, 2) AND NOT {x}: y*", True)
+@example("数" * 2000, False)
+@example("a " * 1000, False)
+@example("'" * 2000, True)
+def test_search_answers_any_text(reader: Agent, query: str, past: bool) -> None:
+    reply = reader.search(query, include_superseded=past)
+
+    assert reply["match"] in {"all", "any", "listed", "none"}
+    assert (reply["match"] == "none") == (reply["results"] == [])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "multi-agent",
+        "src/auth/login.py",
+        "login.py",
+        "auth/login",
+        "don't",
+        "C++",
+        "20.04",
+        "don\N{RIGHT SINGLE QUOTATION MARK}t",
+        "MULTI-AGENT",
+        "agents",
+        "café",
+    ],
+)
+def test_words_paths_and_versions_are_found(query: str, scout: Agent) -> None:
+    scout.write(
+        "notes/one", "multi-agent work in src/auth/login.py; don't use C++ on 20.04 in the café"
+    )
+    scout.write("notes/two", "nothing of the kind")
+
+    assert scout.found(query) == ["notes/one@1"]
+
+
+@pytest.mark.parametrize("query", ["", " ", "\n"])
+def test_no_query_lists_the_newest_first(query: str, scout: Agent) -> None:
+    for n in range(3):
+        scout.write(f"s/k{n}")
+
+    reply = scout.search(query)
+
+    assert reply["match"] == "listed"
+    assert [hit["key"] for hit in reply["results"]] == ["k2", "k1", "k0"]
+
+
+def test_a_query_without_any_word_finds_nothing(scout: Agent) -> None:
+    scout.write("a/b", '"')
+
+    assert scout.search('"') == {"results": [], "match": "none"}
+
+
+def test_names_tags_sources_keys_and_numbers_are_found_too(scout: Agent) -> None:
+    scout.write("plan/route", {"speed": 4711}, tags=["urgent"], source="harbour office")
+
+    assert [scout.found(q) for q in ("route", "urgent", "harbour", "speed", "4711")] == [
+        ["plan/route@1"]
+    ] * 5
+
+
+def test_all_words_come_first_and_any_word_is_said(scout: Agent) -> None:
+    scout.write("s/both", "red apple")
+    scout.write("s/one", "red brick")
+
+    assert scout.search("red apple")["match"] == "all"
+    assert scout.found("red apple") == ["s/both@1"]
+    assert scout.search("red banana")["match"] == "any"
+    assert sorted(scout.found("red banana")) == ["s/both@1", "s/one@1"]
+
+
+def test_old_versions_are_found_only_when_asked_for(scout: Agent) -> None:
+    scout.write("a/b", "old needle")
+    scout.write("a/b", "new thread")
+
+    assert scout.found("needle") == []
+    assert scout.found("needle", include_superseded=True) == ["a/b@1"]
+
+
+def test_filters_leave_only_what_they_name(scout: Agent, executor: Agent, clock: Clock) -> None:
+    scout.write("listing/5/a", "needle", tags=["x", "y"], confidence_share=0.9)
+    scout.write("listing/55/b", "needle", tags=["x"], confidence_share=0.2)
+    clock.forward(7200)
+    executor.write("listing-5/c", "needle")
+
+    for query in ("needle", ""):
+        assert sorted(scout.found(query, scope="listing")) == ["listing/5/a@1", "listing/55/b@1"]
+        assert scout.found(query, scope="listing/5") == ["listing/5/a@1"]
+        assert scout.found(query, scope="listing/5/") == ["listing/5/a@1"]
+        assert scout.found(query, tags=("x", "y")) == ["listing/5/a@1"]
+        assert scout.found(query, agent="Executor") == ["listing-5/c@1"]
+        assert scout.found(query, since="1h") == ["listing-5/c@1"]
+        assert scout.found(query, since="2026-11-30T18:00:00Z") == ["listing-5/c@1"]
+        assert scout.found(query, min_confidence=0.9) == ["listing/5/a@1"]
+        assert sorted(scout.found(query, min_confidence=0.7)) == ["listing-5/c@1", "listing/5/a@1"]
+
+
+def test_an_outcome_moves_a_record_behind_an_equal_one(scout: Agent) -> None:
+    for key in ("first", "second"):
+        scout.write(f"s/{key}", "needle in the hay")
+    assert scout.found("needle")[0] == "s/second@1"
+
+    scout.report("s/second", "critical_failure")
+
+    assert scout.found("needle") == ["s/first@1", "s/second@1"]
+
+
+def test_a_preview_is_short_and_shows_the_hit(scout: Agent) -> None:
+    scout.write("a/b", "x " * 5000 + "needle" + " y" * 5000)
+
+    (hit,) = scout.search("needle")["results"]
+
+    assert "needle" in hit["preview"]
+    assert len(hit["preview"]) <= 300
+    assert "value" not in hit
+
+
+@pytest.mark.parametrize("query", ["needle", "needle nowhere", ""])
+@pytest.mark.parametrize("limit", [1, 7, 100])
+def test_pages_give_each_record_once(query: str, limit: int, scout: Agent) -> None:
+    for n in range(30):
+        scout.write(f"s/k{n}", f"needle {n}")
+
+    keys = pages(scout, query, limit=limit)
+
+    assert sorted(keys) == sorted(f"k{n}" for n in range(30))
+
+
+@pytest.mark.parametrize("query", ["needle", ""])
+def test_what_is_written_between_two_pages_changes_none_of_them(query: str, scout: Agent) -> None:
+    for n in range(10):
+        scout.write(f"s/k{n}", "needle")
+    first = scout.search(query, limit=5)
+    for n in range(5):
+        scout.write(f"s/new{n}", "needle")
+
+    second = scout.search(query, limit=5, cursor=first["next_cursor"])
+
+    keys = [hit["key"] for reply in (first, second) for hit in reply["results"]]
+    assert sorted(keys) == sorted(f"k{n}" for n in range(10))
+    assert "next_cursor" not in second
+
+
+def test_pages_stay_below_the_ceiling_of_a_reply(scout: Agent) -> None:
+    for n in range(100):
+        scout.write(f"s/k{n}", "needle " + "語" * 1000)
+
+    reply = scout.search("needle", limit=100)
+
+    assert len(encode(reply)) <= scout.local.settings.limits.reply_bytes
+    assert sorted(pages(scout, "needle", limit=100)) == sorted(f"k{n}" for n in range(100))
+
+
+def test_a_cursor_serves_the_search_it_came_from_and_no_other(scout: Agent) -> None:
+    for n in range(3):
+        scout.write(f"s/k{n}", "needle")
+    cursor = scout.search("needle", limit=1)["next_cursor"]
+
+    for query, more in (("thread", {}), ("needle", {"scope": "s"}), ("", {})):
+        with pytest.raises(InvalidCursorError):
+            scout.search(query, cursor=cursor, **more)
+    with pytest.raises(InvalidCursorError):
+        scout.search("needle", cursor="bm90IGEgY3Vyc29y")
+
+
+def test_a_filter_that_breaks_a_rule_is_an_error(scout: Agent) -> None:
+    scout.write("a/b")
+
+    with pytest.raises(InvalidNameError):
+        scout.search("x", scope="a//b")
+    with pytest.raises(InvalidNameError):
+        scout.search("x", agent="a\tb")
+    with pytest.raises(InvalidArgumentError, match="no time"):
+        scout.search("x", since="yesterday")
+    with pytest.raises(TooLargeError, match="2001 characters"):
+        scout.search("x" * 2001)
+
+
+@pytest.mark.parametrize("query", ["", "needle", "needle nowhere"])
+def test_pages_give_each_record_once_while_records_are_superseded_in_between(
+    query: str, scout: Agent
+) -> None:
+    for number in range(9):
+        scout.write(f"s/k{number}", f"needle {number} " + "hay " * number)
+    expected = {f"k{number}" for number in range(9)}
+
+    found = scout.search(query, limit=2)
+    shown = [item["key"] for item in found["results"]]
+    while cursor := found.get("next_cursor"):
+        scout.write(f"s/{shown[-1]}", "needle written anew")
+        scout.write(f"s/{min(expected - set(shown))}", "needle superseded before it was shown")
+        scout.write("s/late", "needle written after the search began")
+        found = scout.search(query, limit=2, cursor=cursor)
+        shown += [item["key"] for item in found["results"]]
+
+    assert sorted(shown) == sorted(expected)
