@@ -91,7 +91,7 @@ def known(tx: Tx, who: Author, task_id: str) -> list[str]:
     for level in registry.LEVELS:
         scope = registry.scope(level, "lesson", place)
         wanted = search.Filter(who.project, scope, "[]", None, 0, None, tx.now, 2**62)
-        for hit in search.listed(tx, wanted, past=False, limit=_LISTED):
+        for hit in search.listed(tx, wanted, reach="current", limit=_LISTED):
             row = reading.by_seq(tx, hit["seq"])
             if row is not None and row["body"] is not None:
                 texts.append(str(canonical.decode(row["body"])["text"]))
