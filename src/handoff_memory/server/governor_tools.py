@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +34,7 @@ from handoff_memory.services import (
 from handoff_memory.services.refs import PayloadDraft
 from handoff_memory.services.sealing import Governing
 from handoff_memory.services.writing import Reply
-from handoff_memory.store.engine import Operation
+from handoff_memory.store.engine import Operation, Tx
 
 _PLAN: Final = (
     "Begin a task (objective) or change it: constraints, decisions append; step n is done. Keep "
@@ -53,7 +54,6 @@ _HANDOFF: Final = (
     "result (status, summary, evidence) hand it back."
 )
 _PRESSURE: Final = ("used", "window", "spent_tokens", "spent_micro_usd", "spent_s")
-_READERS: Final = frozenset({"read", "grep", "glob", "search", "list", "ls", "cat", "recall"})
 
 
 class GovernorTools:
@@ -110,20 +110,22 @@ class GovernorTools:
         seen = observing.see(self._limits, given.tool, given.args, root=self._root)
         action = await self._action(who, given.tool, given.args, seen)
         governing, book = self.governing, self._book.read()
-        return await self._write(
-            who,
-            lambda tx: observing.precheck(
+
+        def checked(tx: Tx) -> Reply:
+            return observing.precheck(
                 tx,
                 who,
                 governing,
                 book,
                 action,
                 seen,
-                work="read" if given.tool.lower() in _READERS else "other",
+                work="read" if observing.only_reads(given.tool) else "other",
                 override=given.override,
                 task_id=given.task,
-            ),
-        )
+            )
+
+        # Only an override is logged: a question must wait for nobody.
+        return await (self._write if given.override else self._read)(who, checked)
 
     async def osiris_observe(self, who: Author, given: g.ObserveArguments) -> Reply:
         """Log an action, or one of the other things that can be reported."""
@@ -214,6 +216,9 @@ class GovernorTools:
     async def _write(self, who: Author, operation: Operation[Reply]) -> Reply:
         return await self._app.write(lambda tx: handoff.with_waiting(tx, who, operation(tx)))
 
+    async def _read(self, who: Author, operation: Operation[Reply]) -> Reply:
+        return await self._app.read(lambda tx: handoff.with_waiting(tx, who, operation(tx)))
+
     # --- parts -----------------------------------------------------------------------------
 
     @property
@@ -287,24 +292,31 @@ class GovernorTools:
         self, who: Author, tool: str, args: Mapping[str, Any], seen: observing.Seen
     ) -> invariants.Action:
         named = observing.paths_of(args)
-        spelled = tuple(path for given in named for path in _spellings(self._root, given))
+        commands = seen.command.commands if seen.command else ()
+        redirected = [write.path for command in commands for write in command.writes]
         here = await asyncio.to_thread(workspace.state, self._app.settings.folder)
+        reads = observing.only_reads(tool)
         return invariants.Action(
             tool=tool,
             args=args,
             agent=who.agent,
             branch=(here or {}).get("branch"),
-            writes=spelled if seen.edit else (),
-            reads=() if seen.edit else spelled,
+            writes=_spelled(self._root, redirected if reads else [*named, *redirected]),
+            reads=_spelled(self._root, named) if reads else (),
             command=seen.command,
             root=self._root,
             folds_case=sys.platform in {"win32", "darwin"},
         )
 
 
-def _spellings(root: str, given: str) -> tuple[str, str]:
-    """A path as it was given, and where it leads once links are followed."""
-    return given, str(Path(root, given).resolve())
+def _spelled(root: str, paths: Iterable[str]) -> tuple[str, ...]:
+    """Each path as it was given, and where it leads once links are followed."""
+    found: list[str] = []
+    for path in paths:
+        found.append(path)
+        with suppress(OSError, ValueError, RuntimeError):  # too long, a NUL, a loop of links
+            found.append(str(Path(root, path.removeprefix("file://")).resolve()))
+    return tuple(found)
 
 
 def _text(value: Any) -> str:

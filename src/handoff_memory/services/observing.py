@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -32,7 +32,17 @@ _VOLATILE_SHOWN: Final = 5
 _LAST: Final = 2**62  # the seq of a call that is not journaled yet
 _ARGUMENTS: Final = 25  # what the agent writes around the payload of an observation
 _EDITOR: Final = re.compile(r"(?i)edit|write|patch|create|delete|remove|move|rename|replace|insert")
-_PATHS: Final = ("path", "file_path", "file", "filename", "notebook_path", "target", "paths")
+_READER: Final = re.compile(
+    r"(?i)(?:.*[._:-])?(?:read|view|cat|grep|glob|search|find|list|ls|head|tail|stat|show|fetch|get)"
+    r"(?:[._:-]?(?:file|files|many|dir|directory|text|lines?))*"
+)
+_PATH_NAME: Final = re.compile(r"(?i)path|file|dir|folder|target|dest|notebook|uri")
+_PATCH_HEAD: Final = re.compile(
+    r"(?m)^(?:(?:\+\+\+|---) (?:[ab]/)?([^\t\n]{1,4096})|"
+    r"\*\*\* (?:Add|Update|Delete) File: ([^\n]{1,4096}))"
+)
+_PATCH_CHARS: Final = 1 << 20
+_DEEPEST: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,17 +370,31 @@ def _command(args: Mapping[str, Any]) -> shell.Taken | None:
 def _edits(tool: str, args: Mapping[str, Any], command: shell.Taken | None) -> bool:
     if command is not None:
         return any(one.writes for one in command.commands)
-    return bool(_EDITOR.search(tool)) and any(name in args for name in _PATHS)
+    return bool(_EDITOR.search(tool)) and bool(paths_of(args))
 
 
-def paths_of(args: Mapping[str, Any]) -> list[str]:
-    """The paths that a call's arguments name."""
-    found: list[str] = []
-    for name in _PATHS:
-        given = args.get(name)
-        found += [given] if isinstance(given, str) else []
-        found += [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
-    return found
+def paths_of(args: Any) -> list[str]:
+    """The paths that a call's arguments name, however deep, and those in the heads of a patch."""
+    return list(dict.fromkeys(_paths(args, "", _DEEPEST)))
+
+
+def only_reads(tool: str) -> bool:
+    """Whether a tool is known to change nothing; of an unknown one the worse is taken."""
+    return bool(_READER.fullmatch(tool))
+
+
+def _paths(value: Any, name: str, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        if _PATH_NAME.search(name):
+            yield value
+        for head in _PATCH_HEAD.finditer(value[:_PATCH_CHARS]):
+            yield head[1] or head[2]
+    elif isinstance(value, dict) and depth:
+        for key, child in value.items():
+            yield from _paths(child, str(key), depth - 1)
+    elif isinstance(value, list) and depth:
+        for child in value:
+            yield from _paths(child, name, depth - 1)
 
 
 def _name(file: Mapping[str, Any] | None) -> str | None:
