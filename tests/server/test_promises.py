@@ -203,7 +203,7 @@ async def test_every_schema_is_one_that_no_client_drops(connect: Connect) -> Non
     async with connect() as call:
         schemas = [tool.input_schema for tool in (await call.client.list_tools()).tools]
 
-    assert len(schemas) == 7
+    assert len(schemas) == 13
     for schema in schemas:
         assert schema["type"] == "object"
         assert isinstance(schema.get("required", []), list)

@@ -65,7 +65,7 @@ ANSWERS = {
 async def test_the_seven_tools_are_listed_with_names_that_every_client_takes(
     connect: Connect,
 ) -> None:
-    async with connect() as call:
+    async with connect(tools="memory") as call:
         listed = (await call.client.list_tools()).tools
 
     names = [tool.name for tool in listed]
@@ -74,7 +74,7 @@ async def test_the_seven_tools_are_listed_with_names_that_every_client_takes(
 
 
 async def test_every_tool_takes_the_parameters_of_the_specification(connect: Connect) -> None:
-    async with connect() as call:
+    async with connect(tools="memory") as call:
         listed = (await call.client.list_tools()).tools
 
     taken = {tool.name: set(tool.input_schema["properties"]) for tool in listed}
@@ -84,7 +84,7 @@ async def test_every_tool_takes_the_parameters_of_the_specification(connect: Con
 async def test_what_an_agent_pays_for_all_tools_at_every_turn_is_at_most_850_tokens(
     connect: Connect,
 ) -> None:
-    async with connect() as call:
+    async with connect(tools="memory") as call:
         listed = (await call.client.list_tools()).tools
 
     texts = [
@@ -115,7 +115,7 @@ async def test_only_tools_that_change_nothing_say_so(connect: Connect) -> None:
         listed = (await call.client.list_tools()).tools
 
     reading = {t.name for t in listed if t.annotations and t.annotations.read_only_hint}
-    assert reading == {"memory_read", "memory_search", "memory_stats"}
+    assert reading == {"memory_read", "memory_search", "memory_stats", "osiris_recall"}
 
 
 async def test_the_instructions_fit_in_two_kilobytes_also_when_packets_wait(
@@ -616,13 +616,16 @@ async def test_a_missing_resource_is_a_protocol_error_that_names_the_uri(
     assert (raised.value.data["uri"], raised.value.data["code"]) == (uri, code)
 
 
-async def test_both_kinds_of_resources_have_a_template(connect: Connect) -> None:
+async def test_every_kind_of_resource_has_a_template(connect: Connect) -> None:
     async with connect() as call:
         found = (await call.client.list_resource_templates()).resource_templates
 
     assert [template.uri_template for template in found] == [
         "memory://{+scope}/{key}",
         "handoff://{packet_id}",
+        "osiris://task/{task_id}/manifest",
+        "osiris://task/{task_id}/status",
+        "osiris://ref/{ref}",
     ]
 
 
@@ -642,7 +645,7 @@ async def test_a_prompt_writes_or_receives_a_handoff(
         names = [prompt.name for prompt in (await call.client.list_prompts()).prompts]
         prompt = await call.client.get_prompt(name, arguments)
 
-    assert names == ["write_handoff", "receive_handoff"]
+    assert names == ["write_handoff", "receive_handoff", "osiris/task-resume"]
     assert said in prompt.messages[0].content.text  # type: ignore[union-attr]
 
 
