@@ -22,6 +22,15 @@ def memory_stats() -> None:
     stats(prog_name="memory_stats")
 
 
+def osiris() -> None:
+    """The console script `osiris`: the governor's verbs."""
+    if sys.argv[1:] == ["serve"]:
+        _serve()
+    from handoff_memory.cli.main import osiris as verbs  # noqa: PLC0415
+
+    verbs(prog_name="osiris")
+
+
 def _serve() -> None:
     # Importing makes a hundred thousand objects that stay: no use looking for garbage in them.
     gc.disable()

@@ -29,6 +29,8 @@ from handoff_memory.store.sqlite import Reader, Source, Writer
 
 if TYPE_CHECKING:
     from handoff_memory.bridge import Bridge
+    from handoff_memory.rules.invariants import Book
+    from handoff_memory.services.sealing import Governing
 
 T = TypeVar("T")
 
@@ -227,6 +229,19 @@ def is_alive(session: Row) -> bool:
     if session["host"] == liveness.HOST and session["pid"] is not None:
         return liveness.is_running(session["pid"])
     return bool(now_us() - session["seen_at"] < _ELSEWHERE_ALIVE_US)
+
+
+def governing(settings: Settings, book: Book) -> Governing:
+    """What the governor goes by, from settings and the rules in force."""
+    from handoff_memory.services import sealing  # noqa: PLC0415 - brings the rules: 0.1 s
+
+    return sealing.Governing(
+        limits=settings.limits,
+        rules=sealing.lines_of(book.rules),
+        cache_ttl_s=settings.cache_ttl_s,
+        prune_threshold_tokens=settings.prune_threshold_tokens,
+        prune_mode=settings.prune_mode,
+    )
 
 
 def storage_facts(settings: Settings) -> dict[str, Any]:

@@ -52,11 +52,12 @@ def doctor(call: Call) -> int:
     if call.as_json:
         output.print_json({"ok": ok, "checks": [check._asdict() for check in checks]})
     else:
-        output.print_lines(_text(checks))
+        output.print_lines(lines(checks))
     return 0 if ok else 1
 
 
-def _text(checks: list[Check]) -> Iterator[str]:
+def lines(checks: list[Check]) -> Iterator[str]:
+    """A report for people."""
     colours = {"ok": r.good, "note": r.doubtful, "problem": r.bad}
     yield from r.table(
         [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Final
 
@@ -24,7 +25,15 @@ _HOMES: Final = {
     "log": "log",
     "doctor": "doctor",
     "demo": "demo",
+    "tasks": "tasks",
+    "task": "tasks",
+    "recall": "recall",
+    "audit": "audit",
+    "health": "health",
+    "invariants": "invariants",
+    "approve": "invariants",
 }
+_GOVERNING: Final = ("health", "tasks", "task", "recall", "audit", "invariants", "approve", "serve")
 _EPILOG: Final = """\b
 Settings come from flags, else from the environment:
   MEMORY_DB               database file, else $OSIRIS_HOME/osiris.db
@@ -34,6 +43,7 @@ Settings come from flags, else from the environment:
   NO_COLOR                if set, no colours
   MEMORY_MAX_VALUE_BYTES  largest value, 1 MiB by default
   OSIRIS_HOME             folder of the home database, ~/.osiris by default
+  OSIRIS_ROOTS            folders that the governor may read, separated by ;
 
 \b
 Exit status: 0 done, 1 a finding (a broken chain, a problem), 2 could not run.
@@ -46,24 +56,46 @@ Examples:
 """
 
 
+_GOVERNOR_EPILOG: Final = """\b
+The same verbs of handoff-memory, with the same flags and settings.
+
+\b
+Exit status: 0 done, 1 a finding (something lost, a problem), 2 could not run.
+
+\b
+Examples:
+  osiris tasks
+  osiris audit --task t3f9a
+  osiris health --json
+"""
+
+
 class Verbs(Edge, click.Group):
     """The group of all verbs."""
+
+    verbs: Sequence[str] = tuple(_HOMES)
 
     def list_commands(  # type: ignore[explicit-override]
         self, ctx: click.Context
     ) -> list[str]:
         """The verbs in the order in which a person meets them."""
-        return list(_HOMES)
+        return list(self.verbs)
 
     def get_command(  # type: ignore[explicit-override]
         self, ctx: click.Context, cmd_name: str
     ) -> click.Command | None:
         """A verb, or None where there is none of that name."""
-        if cmd_name not in _HOMES:
+        if cmd_name not in self.verbs:
             return None
         home = import_module(f"handoff_memory.cli.{_HOMES[cmd_name]}")
         found: click.Command = getattr(home, cmd_name)
         return found
+
+
+class GovernorVerbs(Verbs):
+    """The group of the governor's verbs."""
+
+    verbs = _GOVERNING
 
 
 @shared
@@ -77,3 +109,13 @@ def cli(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         ctx.forward(import_module("handoff_memory.cli.serve").serve)
+
+
+@shared
+@click.group(cls=GovernorVerbs, invoke_without_command=True, epilog=_GOVERNOR_EPILOG)
+@click.version_option(__version__, prog_name="osiris")
+@click.pass_context
+def osiris(ctx: click.Context) -> None:
+    """The governor: what it knows of a task, what it moved out of prompts, what that cost."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from handoff_memory.core import canonical, task_state
+from handoff_memory.core import canonical, task_state, times
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidNameError, NotFoundError
 from handoff_memory.core.names import Name
@@ -15,6 +15,7 @@ from handoff_memory.core.task_state import Event, EventKind, TaskState
 from handoff_memory.rules import redact
 from handoff_memory.services import memory, reading, writing
 from handoff_memory.services.limits import Limits
+from handoff_memory.services.writing import Reply
 from handoff_memory.store import tasks as rows
 from handoff_memory.store.engine import Row, Tx
 
@@ -115,6 +116,23 @@ def get(tx: Tx, who: Author, task_id: str | None) -> Task:
     return task
 
 
+def overview(tx: Tx, project: str, limit: int) -> list[Reply]:
+    """The tasks of a project in short, the one where something happened last first."""
+    return [_in_short(tx, row) for row in rows.recent(tx, project, limit)]
+
+
+def newest(tx: Tx, project: str) -> str:
+    """The task of a project in which anybody did something last.
+
+    Raises:
+        NotFoundError: The project has none.
+    """
+    found = rows.recent(tx, project, 1)
+    if not found:
+        raise NotFoundError("there is no task", way_out="osiris_plan starts one.", nearest=[])
+    return str(found[0]["task"])
+
+
 def save_stable(tx: Tx, who: Author, limits: Limits, task: Task, stable: Stable) -> Task:
     """Keep what changed of the stable part, each as a new version of its record."""
     for name in STABLE:
@@ -175,6 +193,20 @@ def event_of(row: Row) -> Event:
     """The event in a row; an erased one says nothing."""
     data = canonical.decode(row["body"]) if row["body"] else {}
     return Event(row["seq"], row["at"], row["agent"], row["event"], data)
+
+
+def _in_short(tx: Tx, row: Row) -> Reply:
+    stable, state = _stable(tx, row["project"], row["task"]), load_state(tx, row["task"])
+    return {
+        "task": row["task"],
+        "objective": stable.objective,
+        "done": sum(status == "completed" for _, status in stable.plan),
+        "steps": len(stable.plan),
+        "calls": state.calls,
+        "finished": state.finished,
+        "agent": row["last_agent"],
+        "at": times.iso(row["last_at"]),
+    }
 
 
 def _stable(tx: Tx, project: str, task_id: str) -> Stable:

@@ -9,8 +9,12 @@ from handoff_memory.store.engine import Row, Tx
 
 _TASK: Final = "SELECT * FROM tasks WHERE task = :task"
 _RECENT: Final = """
-    SELECT t.*, (SELECT max(e.seq) FROM events e WHERE e.task = t.task) AS last_seq FROM tasks t
-    WHERE t.project = :project ORDER BY last_seq DESC, t.seq DESC LIMIT :limit"""
+    SELECT t.*, COALESCE(e.seq, t.seq) AS last_seq, COALESCE(e.at, t.at) AS last_at,
+        COALESCE(e.agent, t.agent) AS last_agent
+    FROM tasks t LEFT JOIN events e
+        ON e.seq = (SELECT max(l.seq) FROM events l WHERE l.task = t.task)
+    WHERE t.project = :project ORDER BY last_seq DESC LIMIT :limit"""
+_COUNT: Final = "SELECT count(*) AS tasks FROM tasks WHERE project = :project"
 _LATEST_OF: Final = """
     SELECT e.task FROM events e JOIN tasks t ON t.task = e.task
     WHERE t.project = :project AND e.agent = :agent ORDER BY e.seq DESC LIMIT 1"""
@@ -30,8 +34,14 @@ def find(tx: Tx, task: str) -> Row | None:
 
 
 def recent(tx: Tx, project: str, limit: int) -> list[Row]:
-    """The tasks of a project, the one where something happened last first."""
+    """The tasks of a project, the one where something happened last first; when, and by whom."""
     return tx.all(_RECENT, project=project, limit=limit)
+
+
+def count(tx: Tx, project: str) -> int:
+    """How many tasks a project has."""
+    found = tx.one(_COUNT, project=project)
+    return int(found["tasks"]) if found else 0
 
 
 def latest_of(tx: Tx, project: str, agent: str) -> str | None:
