@@ -5,10 +5,14 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
 from handoff_memory.app import open_app
+from handoff_memory.cli.main import cli
 from handoff_memory.core.errors import error_types
+from handoff_memory.rules.invariants import parse
+from handoff_memory.server.governor_tools import GovernorTools
 from handoff_memory.server.memory_tools import MemoryTools
 from handoff_memory.services import limits
 from handoff_memory.settings import read_settings
@@ -85,8 +89,30 @@ def test_the_readme_shows_lines_that_the_demo_prints() -> None:
 async def test_the_readme_lists_the_tools_in_their_order(tmp_path: Path) -> None:
     listed = re.findall(r"^\| `((?:memory|handoff)_\w+)` \|", README, re.MULTILINE)
 
+    governing = re.findall(r"^\| `(osiris_\w+)` \|", README, re.MULTILINE)
+
     async with open_app(read_settings({"MEMORY_DB": str(tmp_path / "memory.db")})) as app:
         assert listed == list(MemoryTools(app).table)
+        assert governing == list(GovernorTools(app).table)
+
+
+def test_the_readme_lists_every_verb() -> None:
+    table = README.split("\n| verb |")[1].split("\n\n")[0]
+    first_cells = "".join(re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE))
+
+    listed = {name.split()[0] for name in re.findall(r"`([^`]+)`", first_cells)}
+
+    verbs = cli.list_commands(click.Context(cli))
+    assert listed | {"serve"} == set(verbs)
+
+
+def test_the_rules_that_the_readme_shows_are_rules() -> None:
+    shown = next(text for text in README.split("```toml\n") if text.startswith("[[invariant]]"))
+
+    book = parse(shown.split("```")[0])
+
+    assert book.problems == ()
+    assert len(book.rules) == 2
 
 
 def test_the_readme_gives_the_limits_of_the_code() -> None:
@@ -95,6 +121,15 @@ def test_the_readme_gives_the_limits_of_the_code() -> None:
     assert f"| `MEMORY_MAX_VALUE_BYTES` | {default.value_bytes} |" in README
     assert f"| `MEMORY_REPLY_BYTES` | {default.reply_bytes} |" in README
     assert f"| `MEMORY_LEASE_S` | {default.lease_s} |" in README
+
+
+def test_the_readme_gives_the_defaults_of_the_governor() -> None:
+    default = read_settings({})
+
+    assert f"| `OSIRIS_CACHE_TTL_S` | {default.cache_ttl_s} |" in README
+    assert f"| `OSIRIS_PRUNE_MODE` | `{default.prune_mode}` |" in README
+    assert f"| `OSIRIS_PRUNE_THRESHOLD_TOKENS` | {default.prune_threshold_tokens} |" in README
+    assert f"| `MEMORY_TOOLS` | `{default.tools}` |" in README
 
 
 @pytest.mark.parametrize(
