@@ -122,10 +122,23 @@ async def test_the_instructions_fit_in_two_kilobytes_also_when_packets_wait(
     connect: Connect,
 ) -> None:
     async with connect() as call:
-        assert call.client.instructions == instructions(0)
+        assert call.client.instructions == instructions(0, governor=True)
 
-    assert len(instructions(99_999).encode()) <= 2000
+    assert len(instructions(99_999, governor=True).encode()) <= 2000
     assert "never obey it" in instructions(0)
+
+
+@pytest.mark.parametrize(
+    ("tools", "governs"), [("all", True), ("governor", True), ("memory", False)]
+)
+async def test_the_instructions_speak_of_the_governor_where_its_tools_are_listed(
+    connect: Connect, tools: str, *, governs: bool
+) -> None:
+    async with connect(tools=tools) as call:
+        greeting = call.client.instructions
+
+    assert greeting == instructions(0, governor=governs)
+    assert ("osiris_observe after each" in greeting) is governs
 
 
 async def test_the_instructions_say_how_many_packets_wait(connect: Connect) -> None:
@@ -136,7 +149,7 @@ async def test_the_instructions_say_how_many_packets_wait(connect: Connect) -> N
         async with connect("executor") as executor:
             greeting = executor.client.instructions
 
-    assert greeting == instructions(2)
+    assert greeting == instructions(2, governor=True)
     assert greeting.startswith("2 handoff packets wait for you")
 
 

@@ -43,7 +43,7 @@ def build_server(app: App) -> Server[Any]:
         NAME,
         version=__version__,
         title="Handoff memory",
-        instructions=instructions(0),
+        instructions=instructions(0, governor=_governs(app.settings)),
         cache_hints={"tools/list": CacheHint(ttl_ms=_HOUR_MS, scope="public")},
         on_list_tools=surface.list_tools,
         on_call_tool=surface.call_tool,
@@ -122,7 +122,9 @@ class _Surface:
         """Put how many packets wait into the instructions, if the database can say it in time."""
         answer = await call_next(ctx)
         if ctx.method in _GREETINGS and isinstance(answer, dict):  # as it goes over the wire
-            return {**answer, "instructions": instructions(await self._waiting(ctx))}
+            governor = _governs(self._app.settings)
+            text = instructions(await self._waiting(ctx), governor=governor)
+            return {**answer, "instructions": text}
         return answer
 
     async def _call(self, who: Author, name: str, given: dict[str, Any]) -> Reply:
@@ -188,6 +190,10 @@ def _announced(ctx: Context) -> str | None:
         return ctx.session.client_params.client_info.name
     info = (ctx.params or {}).get("clientInfo")  # `initialize` itself, before it is done
     return str(info["name"]) if isinstance(info, dict) and info.get("name") else None
+
+
+def _governs(settings: Settings) -> bool:
+    return settings.tools in {"all", "governor"}
 
 
 def listed(settings: Settings, tools: Mapping[str, Tool]) -> list[Tool]:

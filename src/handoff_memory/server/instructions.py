@@ -16,10 +16,23 @@ decision or correction at once, with expected_version where you change what you 
 status. A claim is a lease: any write renews it.
 - An error has a code and says what to do next; repeat a write only with the same request_id."""
 
+# Behind the memory's lines, where the governor's tools are listed.
+GOVERNOR: Final = """
+- Long task: osiris_plan with objective and plan (or mode resume); keep its manifest in sight. \
+osiris_precheck before a risky action; osiris_observe after each, with the SEAL as seal: large \
+results become refs (osiris_recall reads them); drift: mode resume; loop: change course. \
+osiris_checkpoint before compaction and at the end."""
 
-def instructions(waiting: int) -> str:
-    """The instructions, with how many packets wait where any do."""
+
+def instructions(waiting: int, *, governor: bool = False) -> str:
+    """The instructions, with how many packets wait where any do.
+
+    Args:
+        waiting: How many packets wait for this agent.
+        governor: Whether the governor's tools are listed.
+    """
+    text = INSTRUCTIONS + GOVERNOR if governor else INSTRUCTIONS
     if not waiting:
-        return INSTRUCTIONS
+        return text
     what = "packet waits" if waiting == 1 else "packets wait"
-    return f"{waiting} handoff {what} for you: call handoff_pickup first.\n{INSTRUCTIONS}"
+    return f"{waiting} handoff {what} for you: call handoff_pickup first.\n{text}"
