@@ -1,21 +1,24 @@
 """Write the pages of docs/ that are made from the code; `--check` only says which are out of date.
 
-docs/errors.md comes from the error classes, the test vectors of docs/format.md from core.entry, and
-docs/demo-transcript.md from a run of the demo.
+docs/errors.md comes from the error classes, the test vectors of docs/format.md from core.entry and
+rules.prefix, and docs/demo-transcript.md from a run of the demo.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import inspect
 import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from handoff_memory.core import entry
+from handoff_memory.core.digest import tagged
 from handoff_memory.core.errors import (
     InputError,
     MemoryFault,
@@ -23,11 +26,14 @@ from handoff_memory.core.errors import (
     StorageError,
     error_types,
 )
+from handoff_memory.rules import prefix
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
 _BEGIN: Final = "<!-- vectors: written by scripts/generate_docs.py -->\n"
 _END: Final = "<!-- end of vectors -->\n"
+_BEGIN_SEAL: Final = "<!-- seal: written by scripts/generate_docs.py -->\n"
+_END_SEAL: Final = "<!-- end of seal -->\n"
 
 _ERRORS_HEAD: Final = """\
 # Errors
@@ -56,7 +62,8 @@ _FAMILIES: Final[dict[type[MemoryFault], str]] = {
     MemoryFault: "Anything else",
 }
 
-# A first version, a second one, an outcome, a packet and its claim: fixed values, in this order.
+# Fixed values, in this order: a first version, a second one, an outcome, a packet and its claim, a
+# task, an event of it, and the payload `hello` with a line feed.
 _AUTHOR: Final = {"agent": "scout-agent", "session": "s_000000000001", "authn": "declared"}
 _NAME: Final = {"project": "", "scope": "listing/553", "key": "assessment"}
 _ROWS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
@@ -136,6 +143,51 @@ _ROWS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
             "body": None,
         },
     ),
+    (
+        "task",
+        {
+            **_AUTHOR,
+            "at": 1_700_000_300_000_000,
+            "op": None,
+            "project": "",
+            "task": "t3f9a",
+            "body": None,
+        },
+    ),
+    (
+        "event",
+        {
+            **_AUTHOR,
+            "at": 1_700_000_360_000_000,
+            "op": None,
+            "task": "t3f9a",
+            "event": "lesson",
+            "body": '{"text":"the log lies about the line"}',
+        },
+    ),
+    (
+        "payload",
+        {
+            **_AUTHOR,
+            "at": 1_700_000_420_000_000,
+            "op": None,
+            "ref": hashlib.sha256(b"hello\n").hexdigest(),
+            "alias": 1,
+            "size_bytes": 6,
+            "redacted_bytes": 0,
+            "media_type": "text/plain",
+            "body": None,
+        },
+    ),
+)
+_ZONES: Final = prefix.Zones(
+    system_head=hashlib.sha256(b"You are a careful engineer.").hexdigest(),
+    rules=("no-test-edit ask: Modifying test suites requires explicit approval",),
+    objective="fix PowerShell profile bug",
+    global_plan=("reproduce", "mend", "test"),
+    tool_contract="bash\nread_file",
+    constraints=("größe stays a number",),
+    decisions=("keep the old format", "預算減少"),
 )
 
 
@@ -156,7 +208,7 @@ def errors_page() -> str:
 
 
 def vectors() -> list[dict[str, Any]]:
-    """The test vectors of docs/format.md, a chain of five entries."""
+    """The test vectors of docs/format.md, one chain of entries."""
     found: list[dict[str, Any]] = []
     chain, records = entry.GENESIS, []
     for seq, (kind, given) in enumerate(_ROWS, start=1):
@@ -191,13 +243,36 @@ def vectors() -> list[dict[str, Any]]:
     return found
 
 
+def seal_vector() -> dict[str, Any]:
+    """The test vector of a seal, and of two digests that show how parts are kept apart."""
+    found = prefix.hashes(_ZONES)
+    return {
+        "tagged": [
+            {"tag": "hm/list/1", "parts": parts, "digest": _list(parts)}
+            for parts in (["ab", "c"], ["a", "bc"], [])
+        ],
+        "zones": asdict(_ZONES),
+        "hashes": asdict(found),
+        "seal": prefix.seal(found),
+    }
+
+
 def format_page() -> str:
     """docs/format.md with fresh vectors; what people wrote around them stays."""
     page = (DOCS / "format.md").read_text("utf-8")
-    before, _, rest = page.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    block = json.dumps(vectors(), ensure_ascii=False, indent=1)
-    return f"{before}{_BEGIN}\n```json\n{block}\n```\n\n{_END}{after}"
+    page = _with_block(page, _BEGIN, _END, vectors())
+    return _with_block(page, _BEGIN_SEAL, _END_SEAL, seal_vector())
+
+
+def _with_block(page: str, begin: str, end: str, document: Any) -> str:
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    block = json.dumps(document, ensure_ascii=False, indent=1)
+    return f"{before}{begin}\n```json\n{block}\n```\n\n{end}{after}"
+
+
+def _list(parts: list[str]) -> str:
+    return tagged(b"hm/list/1\0", *(part.encode() for part in parts)).hex()
 
 
 def transcript_page() -> str:

@@ -1,15 +1,18 @@
 import hashlib
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from handoff_memory.core import entry
+from handoff_memory.rules import prefix as prefixes
 
 PAGE = (Path(__file__).parents[2] / "docs" / "format.md").read_text("utf-8")
 VECTORS: list[dict[str, Any]] = json.loads(PAGE.split("```json\n")[1].split("```")[0])
+SEAL: dict[str, Any] = json.loads(PAGE.split("```json\n")[2].split("```")[0])
 LISTS = {"tags", "pins"}
 
 
@@ -19,6 +22,15 @@ def each_vector(test: Any) -> Any:
 
 def sha256(*parts: bytes) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def tagged(tag: str, *parts: bytes) -> bytes:
+    lengthened = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return hashlib.sha256(tag.encode() + b"\0" + lengthened).digest()
+
+
+def listed(texts: list[str]) -> bytes:
+    return tagged("hm/list/1", *(text.encode() for text in texts))
 
 
 def columns(vector: dict[str, Any]) -> dict[str, Any]:
@@ -95,3 +107,52 @@ def test_the_page_names_every_field() -> None:
 def test_a_kind_of_a_newer_program_is_not_guessed() -> None:
     with pytest.raises(KeyError):
         entry.entry_bytes("record", 2, columns(VECTORS[0]))
+
+
+def test_the_ref_of_a_payload_is_what_sha256sum_says_of_it() -> None:
+    (payload,) = [vector["row"] for vector in VECTORS if vector["kind"] == "payload"]
+
+    assert payload["ref"] == sha256(b"hello\n")
+    assert payload["size_bytes"] == len(b"hello\n")
+
+
+def test_the_seal_follows_from_the_page_alone() -> None:
+    zones, hashes = SEAL["zones"], SEAL["hashes"]
+
+    head = tagged("hm/head/1", zones["system_head"].encode(), listed(zones["rules"]))
+    zone_b = tagged(
+        "hm/zone-b/1",
+        zones["objective"].encode(),
+        listed(zones["global_plan"]),
+        zones["tool_contract"].encode(),
+    )
+    tail = tagged("hm/tail/1", listed(zones["constraints"]), listed(zones["decisions"]))
+    prefix = tagged("hm/prefix/1", head, zone_b)
+
+    assert hashes["head"] == head.hex()
+    assert hashes["zone_b"] == zone_b.hex()
+    assert hashes["tail"] == tail.hex()
+    assert hashes["prefix"] == prefix.hex()
+    assert hashes["zone_a"] == tagged("hm/zone-a/1", head, tail).hex()
+    assert SEAL["seal"] == tagged("hm/seal/1", prefix, tail).hex()
+    for kind in ("constraint", "decision"):
+        assert hashes["items"][f"{kind}s"] == [
+            tagged(f"hm/{kind}/1", text.encode()).hex() for text in zones[f"{kind}s"]
+        ]
+
+
+def test_no_two_splits_of_a_text_have_one_digest() -> None:
+    for vector in SEAL["tagged"]:
+        parts = [part.encode() for part in vector["parts"]]
+        assert vector["digest"] == tagged(vector["tag"], *parts).hex()
+
+    assert len({vector["digest"] for vector in SEAL["tagged"]}) == len(SEAL["tagged"])
+
+
+def test_the_code_gives_the_seal_of_the_page() -> None:
+    texts = {k: tuple(v) if isinstance(v, list) else v for k, v in SEAL["zones"].items()}
+
+    found = prefixes.hashes(prefixes.Zones(**texts))
+
+    assert json.loads(json.dumps(asdict(found))) == SEAL["hashes"]
+    assert prefixes.seal(found) == SEAL["seal"]

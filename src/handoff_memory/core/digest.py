@@ -16,7 +16,7 @@ def tagged(tag: bytes, *parts: bytes) -> bytes:
             that no tag is the beginning of another.
         parts: Each goes in behind its length, so ("ab", "c") and ("a", "bc") never hash alike.
 
-    Source: format.md, last paragraph.
+    Source: format.md, seals.
     """
     whole = hashlib.sha256(tag)
     for part in parts:
