@@ -17,7 +17,7 @@ from handoff_memory.app import App, is_dead
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError
 from handoff_memory.rulebook import RuleBook
-from handoff_memory.rules import invariants
+from handoff_memory.rules import invariants, redact
 from handoff_memory.server import governor_arguments as g
 from handoff_memory.server.tool import Tool
 from handoff_memory.services import (
@@ -108,7 +108,9 @@ class GovernorTools:
     async def osiris_precheck(self, who: Author, given: g.PrecheckArguments) -> Reply:
         """Whether an action may be done."""
         seen = observing.see(self._limits, given.tool, given.args, root=self._root)
-        action = await self._action(who, given.tool, given.args, seen)
+        # A verdict repeats what it matched, so it may match no secret.
+        clean: redact.Redacted[Any] = redact.redact_value(dict(given.args), self._limits.allowed)
+        action = await self._action(who, given.tool, clean.value, seen)
         governing, book = self.governing, self._book.read()
 
         def checked(tx: Tx) -> Reply:
@@ -211,7 +213,9 @@ class GovernorTools:
             given.objective, given.to, tuple(given.inputs), given.contract
         )
         offer = delegating.draft(limits, terms)
-        return await self._write(who, lambda tx: delegating.delegate(tx, who, limits, offer))
+        return await self._write(
+            who, lambda tx: delegating.delegate(tx, who, limits, offer, terms.inputs)
+        )
 
     async def _write(self, who: Author, operation: Operation[Reply]) -> Reply:
         return await self._app.write(lambda tx: handoff.with_waiting(tx, who, operation(tx)))

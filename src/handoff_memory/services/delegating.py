@@ -69,7 +69,13 @@ def draft(limits: Limits, wanted: Delegation) -> PacketDraft:
 
 
 def delegate(
-    tx: Tx, who: Author, limits: Limits, packet: PacketDraft, *, task_id: str | None = None
+    tx: Tx,
+    who: Author,
+    limits: Limits,
+    packet: PacketDraft,
+    inputs: Sequence[str] = (),
+    *,
+    task_id: str | None = None,
 ) -> Reply:
     """Write the packet and note it in the task; a ref that does not exist is refused.
 
@@ -78,6 +84,7 @@ def delegate(
         NotFoundError: A ref means no payload, or there is no such task.
     """
     task = tasks.get(tx, who, task_id)
+    _refs_exist(tx, inputs)
     made = handoff.create(tx, who, packet)
     told = {"packet": made["packet_id"], "state": "offered"}
     tasks.happened(tx, who, limits, task, "delegated", told)
@@ -134,11 +141,15 @@ def give_back(tx: Tx, who: Author, packet: PacketDraft, evidence: Sequence[str])
         NotFoundError: A cited ref means no payload.
         ClaimLostError: The caller does not hold the delegation.
     """
-    for item in evidence:
-        if _is_ref(item):
-            refs.find(tx, item)
+    _refs_exist(tx, evidence)
     made = handoff.create(tx, who, packet)
     return {field: made[field] for field in ("packet_id", "closed")}
+
+
+def _refs_exist(tx: Tx, items: Sequence[str]) -> None:
+    for item in items:
+        if _is_ref(item):
+            refs.find(tx, item)
 
 
 def _contract(given: Mapping[str, Any]) -> dict[str, Any]:
