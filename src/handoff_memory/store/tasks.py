@@ -23,6 +23,9 @@ _EVENTS: Final = """
     ORDER BY seq"""
 _STATE: Final = "SELECT seq, state FROM task_states WHERE task = :task"
 _STATES: Final = "SELECT task, seq, state FROM task_states ORDER BY task"
+_UNKEPT: Final = """
+    SELECT count(*) AS events FROM events WHERE task = :task
+        AND seq > COALESCE((SELECT s.seq FROM task_states s WHERE s.task = :task), 0)"""
 _SAVE: Final = """
     INSERT INTO task_states (task, seq, state) VALUES (:task, :seq, :state)
     ON CONFLICT (task) DO UPDATE SET seq = excluded.seq, state = excluded.state"""
@@ -63,6 +66,12 @@ def state(tx: Tx, task: str) -> Row | None:
 def states(tx: Tx) -> Iterator[Row]:
     """Every kept state."""
     return tx.each(_STATES)
+
+
+def unkept(tx: Tx, task: str) -> int:
+    """How many events of a task its kept state does not know yet."""
+    found = tx.one(_UNKEPT, task=task)
+    return int(found["events"]) if found else 0
 
 
 def save_state(tx: Tx, task: str, seq: int, data: bytes) -> None:
