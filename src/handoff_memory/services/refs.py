@@ -70,7 +70,8 @@ def keep(tx: Tx, who: Author, payload: PayloadDraft) -> Row:
     """Journal a payload whose parts are kept, unless it is there already."""
     if row := payloads.by_ref(tx, payload.ref):
         return row
-    for part in range(len(payload.parts)):
+    # Handing over what is there already would copy all of it once more, inside the transaction.
+    for part in set(range(len(payload.parts))) - payloads.present(tx, payload.ref):
         keep_part(tx, payload, part)
     fields: dict[str, Any] = {
         "ref": payload.ref,

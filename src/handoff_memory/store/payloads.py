@@ -18,6 +18,7 @@ _TOTALS: Final = """
 _ADD_PART: Final = """
     INSERT INTO payload_parts (ref, part, codec, bytes) VALUES (:ref, :part, :codec, :bytes)
     ON CONFLICT (ref, part) DO NOTHING"""
+_PRESENT: Final = "SELECT part FROM payload_parts WHERE ref = :ref"
 _PARTS: Final = "SELECT codec, bytes FROM payload_parts WHERE ref = :ref ORDER BY part"
 
 
@@ -45,6 +46,11 @@ def next_alias(tx: Tx) -> int:
 def add_part(tx: Tx, ref: str, part: int, codec: str, data: bytes) -> None:
     """Keep a part; one that is there already stays."""
     tx.run(_ADD_PART, ref=ref, part=part, codec=codec, bytes=data)
+
+
+def present(tx: Tx, ref: str) -> set[int]:
+    """Which parts are kept."""
+    return {row["part"] for row in tx.all(_PRESENT, ref=ref)}
 
 
 def parts(tx: Tx, ref: str) -> list[tuple[str, bytes]]:
