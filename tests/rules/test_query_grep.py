@@ -257,3 +257,14 @@ def test_what_only_looks_like_it_is_taken(engine: Engine, pattern: str) -> None:
 def test_time_that_is_over_stops_the_search_between_lines() -> None:
     with pytest.raises(PatternTooSlowError):
         grep(LOG, Grep("z", regex=True), "regex", seconds=0.2)
+
+
+def test_a_match_of_megabytes_is_read_once_and_not_for_each_of_its_clips() -> None:
+    data = b"x" * (8 << 20) + b"y"
+    began = time.monotonic()
+
+    found = grep(data, Grep("x+y", regex=True), ceiling=16_000)
+
+    assert found.shown > 1
+    assert found.left > 10_000
+    assert time.monotonic() - began < 5

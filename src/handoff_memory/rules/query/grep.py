@@ -57,7 +57,8 @@ def grep(
 
 def _hits(text: bytes, find: patterns.Find, position: int, long_line: int) -> Iterator[_Hit]:
     number, counted, start, end = 1, 0, 0, -1
-    while position <= len(text) and (found := find(position)) is not None:
+    rest: patterns.Span | None = None
+    while position <= len(text) and (found := rest or find(position)) is not None:
         match, match_end = found
         if match == len(text) and (not text or text.endswith(b"\n")):
             return  # an empty match after the last line
@@ -70,6 +71,8 @@ def _hits(text: bytes, find: patterns.Find, position: int, long_line: int) -> It
         yield _Hit(number, start, end, match, match_end, is_long)
         step = min(match_end, match + _around(long_line)) + _around(long_line)
         position = max(match + 1, whole_before(text, step)) if is_long else end + 1
+        # The rest of a match is known: a search for it would read megabytes again for each clip.
+        rest = (position, match_end) if is_long and position < match_end else None
 
 
 def _is_long(text: bytes, start: int, end: int, long_line: int) -> bool:
