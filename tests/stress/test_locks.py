@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from handoff_memory.store import driver
 from stress.harness import Child, Server, assert_sound, in_parallel, measured, versions
 
 pytestmark = pytest.mark.stress
@@ -168,8 +169,12 @@ def test_a_stopped_holder_of_the_turn_delays_writes_but_does_not_prevent_them(
         took_s = time.monotonic() - began
     measured(f"written after {took_s:.2f} s without the turn")
 
-    assert written["version"] == 1
-    assert took_s < DEADLINE_S
+    if driver.WAL_RESET_BUG:  # there the turn is what keeps the file whole, so nobody goes without
+        assert (written["code"], written["retryable"]) == ("busy", True)
+        assert DEADLINE_S <= took_s < DEADLINE_S + 1
+    else:
+        assert written["version"] == 1
+        assert took_s < DEADLINE_S
 
 
 def test_several_servers_recover_together_once_the_lock_is_given_back(database: Path) -> None:

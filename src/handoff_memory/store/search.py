@@ -37,13 +37,14 @@ _SINCE_SUPERSEDED: Final = """
         AND EXISTS (SELECT 1 FROM records n WHERE n.project = r.project AND n.scope = r.scope
             AND n.key = r.key AND n.version = r.version + 1 AND n.seq > :newest)"""
 
+# CROSS JOIN keeps the order of the loops: the planner would rather walk all records by their name.
 # bm25 is smaller the better, and negative; distrust makes a match count for less.
 _RANKED: Final = f"""
     WITH hits AS (
         SELECT t.rowid AS seq, bm25(current_text, 4.0, 2.0, 1.0, 1.0)
             * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
         FROM current_text t
-        JOIN records r ON r.seq = t.rowid
+        CROSS JOIN records r ON r.seq = t.rowid
         LEFT JOIN opinions o ON o.seq = r.seq
         WHERE current_text MATCH :match AND t.rowid <= :newest {_FILTER}
         ORDER BY t.rowid DESC LIMIT :candidates)
@@ -55,7 +56,7 @@ _RANKED_ALL: Final = f"""
             SELECT t.rowid AS seq, bm25(current_text, 4.0, 2.0, 1.0, 1.0)
                 * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
             FROM current_text t
-            JOIN records r ON r.seq = t.rowid
+            CROSS JOIN records r ON r.seq = t.rowid
             LEFT JOIN opinions o ON o.seq = r.seq
             WHERE current_text MATCH :match AND t.rowid <= :newest {_FILTER}
             ORDER BY t.rowid DESC LIMIT :candidates)
@@ -64,7 +65,7 @@ _RANKED_ALL: Final = f"""
             SELECT t.rowid AS seq, 0.5 * bm25(past_text, 4.0, 2.0, 1.0, 1.0)
                 * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
             FROM past_text t
-            JOIN records r ON r.seq = t.rowid
+            CROSS JOIN records r ON r.seq = t.rowid
             LEFT JOIN opinions o ON o.seq = r.seq
             WHERE past_text MATCH :match AND t.rowid <= :newest {_FILTER}
             ORDER BY t.rowid DESC LIMIT :candidates))
@@ -76,7 +77,7 @@ _RANKED_AS_OF: Final = f"""
             SELECT t.rowid AS seq, bm25(current_text, 4.0, 2.0, 1.0, 1.0)
                 * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
             FROM current_text t
-            JOIN records r ON r.seq = t.rowid
+            CROSS JOIN records r ON r.seq = t.rowid
             LEFT JOIN opinions o ON o.seq = r.seq
             WHERE current_text MATCH :match AND t.rowid <= :newest {_FILTER}
             ORDER BY t.rowid DESC LIMIT :candidates)
@@ -85,7 +86,7 @@ _RANKED_AS_OF: Final = f"""
             SELECT t.rowid AS seq, bm25(past_text, 4.0, 2.0, 1.0, 1.0)
                 * (0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
             FROM past_text t
-            JOIN records r ON r.seq = t.rowid
+            CROSS JOIN records r ON r.seq = t.rowid
             LEFT JOIN opinions o ON o.seq = r.seq
             WHERE past_text MATCH :match AND t.rowid <= :newest {_SINCE_SUPERSEDED} {_FILTER}
             ORDER BY t.rowid DESC LIMIT :candidates))
@@ -94,7 +95,7 @@ _RANKED_AS_OF: Final = f"""
 _LISTED: Final = f"""
     SELECT h.seq, 0 AS found
     FROM heads h
-    JOIN records r ON r.seq = h.seq
+    CROSS JOIN records r ON r.seq = h.seq
     LEFT JOIN opinions o ON o.seq = r.seq
     WHERE h.seq <= :newest AND h.seq < :below {_FILTER}
     ORDER BY h.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 if TYPE_CHECKING:
     from handoff_memory.core.canonical import JsonValue
 
-from handoff_memory.rules.redact.kinds import LONG_WORD, ROWS, Row
+from handoff_memory.rules.redact.kinds import FOLDED_ROWS, LONG_WORD, TOKEN_ROWS, Row
 
 T = TypeVar("T")
 
@@ -47,7 +47,13 @@ def _possible(text: str) -> list[Row]:
     words = raw.translate(_SPACED).split()
     tokens = b" ".join([word for word in words if len(word) >= LONG_WORD])
     folded = raw.lower()
-    return [row for row in ROWS if any(h in (folded if row.folded else tokens) for h in row.hints)]
+    return [
+        row
+        for rows, subject in ((TOKEN_ROWS, tokens), (FOLDED_ROWS, folded))
+        if subject  # short words hold no token, and are what most texts are made of
+        for row in rows
+        if any(hint in subject for hint in row.hints)
+    ]
 
 
 def _fold(text: str) -> str:

@@ -220,7 +220,7 @@ _KEYS = _compound("key", "api access account secret private signing encryption a
 _PASSES = _compound("pass", "db user smtp root admin mysql pg redis ftp mail login")
 _CREDENTIAL_TOKENS = _compound("token", "access auth refresh bearer bot api session personal")
 _OTHER_TOKENS = r"token(?<!page.token)(?<!pagetoken)(?<!next.token)(?<!nexttoken)"
-_BESIDE = (
+FOLDED_ROWS = (
     _beside("private-key", "private key", _PEM),
     _beside("azure-key", "accountkey=,accesskey=", r"cc(?:ount|ess)key=([a-z0-9+/]{40,}={0,2})"),
     _beside("azure-sas", "sig=", r"sig=(?<=[?&;]sig=)([\w%+/=-]{30,})", _is_token),
@@ -250,4 +250,4 @@ _BESIDE = (
     _named("secret", "secret", "secret", _is_credential),
 )
 TOKEN_ROWS = tuple(map(_token, _TOKENS.strip().splitlines()))
-ROWS = TOKEN_ROWS + _BESIDE
+ROWS = TOKEN_ROWS + FOLDED_ROWS
