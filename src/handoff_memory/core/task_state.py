@@ -114,8 +114,33 @@ class TaskState:
     checkpoints: int = 0
 
 
-def apply(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    """The state after one more event; a kind of a newer program changes nothing."""
+def apply(state: TaskState, event: Event) -> TaskState:
+    """The state after one more event; an erased, altered or newer one changes nothing."""
+    try:
+        return _applied(state, event)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return state  # verification names it, and the task stays readable
+
+
+def to_bytes(state: TaskState) -> bytes:
+    """The canonical bytes of a state."""
+    return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
+
+
+def from_bytes(data: bytes) -> TaskState:
+    """The state of canonical bytes.
+
+    Sorting loses the order in which things were touched, so it is kept beside them; see `_kept`.
+    """
+    found: dict[str, Any] = orjson.loads(data)
+    found["failures"] = {key: Failure(**value) for key, value in found["failures"].items()}
+    found["flags"] = {key: Flag(**value) for key, value in found["flags"].items()}
+    for name in ("window", "lessons", "undo"):
+        found[name] = tuple(found[name])
+    return TaskState(**found)
+
+
+def _applied(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, PLR0912 - one case a kind
     data = event.data
     match event.kind:
         case "called":
@@ -159,24 +184,6 @@ def apply(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, 
             return replace(state, finished=event.kind == "finished")
         case _:  # a kind of a newer program
             return state
-
-
-def to_bytes(state: TaskState) -> bytes:
-    """The canonical bytes of a state."""
-    return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
-
-
-def from_bytes(data: bytes) -> TaskState:
-    """The state of canonical bytes.
-
-    Sorting loses the order in which things were touched, so it is kept beside them; see `_kept`.
-    """
-    found: dict[str, Any] = orjson.loads(data)
-    found["failures"] = {key: Failure(**value) for key, value in found["failures"].items()}
-    found["flags"] = {key: Flag(**value) for key, value in found["flags"].items()}
-    for name in ("window", "lessons", "undo"):
-        found[name] = tuple(found[name])
-    return TaskState(**found)
 
 
 def _called(state: TaskState, event: Event) -> TaskState:

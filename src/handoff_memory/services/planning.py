@@ -20,6 +20,7 @@ Mode = Literal["start", "update", "rewrite", "resume", "status", "promote"]
 
 _BUDGET: Final = {"tokens": "tokens", "calls": "calls", "time_s": "time_s", "cost_usd": None}
 _SHOWN_FAILURES: Final = 5
+_SHOWN_REFS: Final = 10
 _COUNTER: Final = "estimate"
 
 
@@ -212,7 +213,9 @@ def _resumed(tx: Tx, who: Author, governing: Governing, task: Task) -> Reply:
 def whole(tx: Tx, who: Author, task: Task, governing: Governing) -> Reply:
     """All that a session needs to take a task up again."""
     state = task.state
-    failures = sorted(state.failures.items(), key=lambda item: -item[1].attempts)
+    # A kept state comes back in the order of its names.
+    failures = sorted(state.failures.items(), key=lambda item: (-item[1].attempts, item[0]))
+    results = sorted(state.results.values(), key=lambda fact: fact["turn"])
     return {
         **_manifest(task, governing),
         "objective": task.stable.objective,
@@ -224,7 +227,7 @@ def whole(tx: Tx, who: Author, task: Task, governing: Governing) -> Reply:
             for _, failure in failures[:_SHOWN_FAILURES]
         ],
         "lessons": lessons.known(tx, who, task.id),
-        "refs": [fact["ref"] for fact in state.results.values()][-10:],
+        "refs": [fact["ref"] for fact in results][-_SHOWN_REFS:],
         "flags": {name: f"{flag.value} ({flag.source})" for name, flag in state.flags.items()},
         "files": len(state.files),
     }

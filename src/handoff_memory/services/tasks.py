@@ -191,8 +191,11 @@ def replay(state: TaskState, events: Iterable[Row]) -> TaskState:
 
 
 def event_of(row: Row) -> Event:
-    """The event in a row; an erased one says nothing."""
-    data = canonical.decode(row["body"]) if row["body"] else {}
+    """The event in a row; an erased one says nothing, nor does one that was made unreadable."""
+    try:
+        data = canonical.decode(row["body"]) if row["body"] else {}
+    except ValueError:
+        data = {}
     return Event(row["seq"], row["at"], row["agent"], row["event"], data)
 
 
