@@ -365,8 +365,14 @@ def test_a_file_that_nobody_edited_is_whole(original: Original) -> None:
     assert report["ok"]
     assert report["problems"] == []
     assert report["checked"] == {
-        **{"journal": 14, "record": 5, "outcome": 3, "packet": 3, "claim": 3},
-        **{"task": 0, "event": 0, "payload": 0},
+        "journal": 14,
+        "record": 5,
+        "outcome": 3,
+        "packet": 3,
+        "claim": 3,
+        "task": 0,
+        "event": 0,
+        "payload": 0,
     }
 
 
