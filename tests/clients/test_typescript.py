@@ -20,7 +20,7 @@ def test_a_whole_session_works(
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert "handoff_pickup" in found["instructions"]
-    assert len(found["tools"]) == 7
+    assert len(found["tools"]) == 13
     assert found["written"]["structuredContent"]["version"] == 1
     assert found["read"]["structuredContent"]["value"] == {"n": 1, "text": "héé"}
     assert json.loads(found["read"]["content"][0]["text"]) == found["read"]["structuredContent"]
@@ -30,7 +30,7 @@ def test_a_whole_session_works(
     assert found["taken"]["structuredContent"]["packet"]["packet_id"] == packet_id
     assert found["taken"]["structuredContent"]["pins_moved"] == "0 of 1 pins moved"
     assert json.loads(found["resource"]["contents"][0]["text"])["version"] == 1
-    assert found["prompts"] == ["write_handoff", "receive_handoff"]
+    assert found["prompts"] == ["write_handoff", "receive_handoff", "osiris/task-resume"]
 
 
 def test_the_client_leaves_nothing_behind_on_stderr(

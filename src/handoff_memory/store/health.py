@@ -34,6 +34,12 @@ _UNSEARCHABLE: Final = """
     WHERE r.version < h.version AND r.body IS NOT NULL
         AND r.seq NOT IN (SELECT id FROM past_text_docsize)"""
 
+# Opening a cursor makes a connection look at a full-text table as it is now. The integrity check
+# opens none: after a search and another connection's merge it would miss segments long gone.
+_REFRESH_FULL_TEXT: Final = (
+    """SELECT rowid FROM current_text WHERE current_text MATCH '"osiris"' LIMIT 1""",
+    """SELECT rowid FROM past_text WHERE past_text MATCH '"osiris"' LIMIT 1""",
+)
 _CHECK_FULL_TEXT: Final = (
     "INSERT INTO current_text (current_text) VALUES ('integrity-check')",
     "INSERT INTO past_text (past_text) VALUES ('integrity-check')",
@@ -51,6 +57,8 @@ _META: Final = "SELECT value FROM meta WHERE name = :name"
 
 def file_problems(tx: Tx) -> list[str]:
     """What SQLite's integrity check says of tables and full-text index; empty if all is well."""
+    for query in _REFRESH_FULL_TEXT:
+        tx.all(query)
     found = [
         str(row["integrity_check"]) for row in tx.all(f"PRAGMA integrity_check({_PROBLEM_LIMIT})")
     ]
