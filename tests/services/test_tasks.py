@@ -20,7 +20,12 @@ from actors import Clock
 from handoff_memory.app import Local, Makers, open_local
 from handoff_memory.core import task_state
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import InvalidArgumentError, InvalidNameError, NotFoundError
+from handoff_memory.core.errors import (
+    CorruptDatabaseError,
+    InvalidArgumentError,
+    InvalidNameError,
+    NotFoundError,
+)
 from handoff_memory.core.task_state import TaskState
 from handoff_memory.services import checkpointing, observing, planning, tasks, verify
 from handoff_memory.services.limits import Limits
@@ -274,3 +279,22 @@ def test_the_triggers_refuse_to_change_what_is_hashed(change: str, local: Local)
         local.write(lambda tx: tx.run(f"UPDATE {change}"))
 
     assert local.read(verify.verify)["ok"]
+
+
+def test_a_text_with_a_secret_is_known_when_it_comes_again(local: Local) -> None:
+    secret = "sk-" + "ant-api03-" + "aB3dE6gH9" * 9
+    asked = {"objective": f"rotate {secret}", "decisions": (f"never print {secret}",)}
+    task = planned(local, **asked)["task"]
+
+    again = planned(local, task=task, **asked)
+
+    assert "drift" not in again
+    assert "dec=1" in again["manifest"]
+
+
+def test_a_kept_state_that_is_none_is_a_damaged_database(local: Local) -> None:
+    task = planned(local, objective="a")["task"]
+    local.write(lambda tx: rows.save_state(tx, task, 1, b'{"calls": 1'))
+
+    with pytest.raises(CorruptDatabaseError, match=f"kept state of task {task}"):
+        local.read(lambda tx: tasks.get(tx, SCOUT, task))

@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from handoff_memory import fileops, reports, workspace
-from handoff_memory.app import App, is_dead
+from handoff_memory.app import App, governing, is_dead
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError
 from handoff_memory.rulebook import RuleBook
@@ -29,7 +29,6 @@ from handoff_memory.services import (
     planning,
     recalling,
     refs,
-    sealing,
 )
 from handoff_memory.services.refs import PayloadDraft
 from handoff_memory.services.sealing import Governing
@@ -80,14 +79,7 @@ class GovernorTools:
     @property
     def governing(self) -> Governing:
         """What the governor goes by at this moment."""
-        settings = self._app.settings
-        return Governing(
-            limits=self._limits,
-            rules=sealing.lines_of(self._book.read().rules),
-            cache_ttl_s=settings.cache_ttl_s,
-            prune_threshold_tokens=settings.prune_threshold_tokens,
-            prune_mode=settings.prune_mode,
-        )
+        return governing(self._app.settings, self._book.read())
 
     async def osiris_plan(self, who: Author, given: g.PlanArguments) -> Reply:
         """Start, change, resume or show a task."""

@@ -111,6 +111,8 @@ def get(name: str, arguments: Mapping[str, str]) -> GetPromptResult:
         packet = arguments.get("packet_id", "")
         text = _RECEIVE.format(packet=f" with packet_id {packet}" if packet else "")
     else:
-        raise NotFoundError(f"no prompt {name}", way_out="Use write_handoff or receive_handoff.")
+        raise NotFoundError(
+            f"no prompt {name}", way_out=f"Use {', '.join(one.name for one in PROMPTS)}."
+        )
     message = PromptMessage(role="user", content=TextContent(type="text", text=text))
     return GetPromptResult(messages=[message])

@@ -8,8 +8,9 @@ from typing import Any, Final, Literal
 
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError
-from handoff_memory.rules import compass, ledger, pressure, tokens
+from handoff_memory.rules import compass, ledger, pressure, redact, tokens
 from handoff_memory.services import lessons, sealing, tasks
+from handoff_memory.services.limits import Limits
 from handoff_memory.services.sealing import Governing
 from handoff_memory.services.tasks import Stable, Task
 from handoff_memory.services.writing import Reply
@@ -46,6 +47,7 @@ def plan(tx: Tx, who: Author, governing: Governing, asked: PlanRequest) -> Reply
         InvalidArgumentError: The request contradicts itself or the task.
         NotFoundError: No such task.
     """
+    asked = _redacted(governing.limits, asked)
     mode = asked.mode or ("start" if asked.objective and not _exists(tx, who, asked) else "update")
     if mode == "start":
         return _started(tx, who, governing, asked)
@@ -148,6 +150,24 @@ def tool_compass(task: Task) -> compass.Bearing | None:
         for tool in declared
     ]
     return compass.survey(offered, active or task.stable.objective, fared)
+
+
+def _redacted(limits: Limits, asked: PlanRequest) -> PlanRequest:
+    """The request as it will be kept, so that a text with a secret is known when it comes again."""
+    texts = {
+        name: getattr(asked, name)
+        for name in ("objective", "constraints", "decisions", "plan", "lesson")
+    }
+    clean: redact.Redacted[Any] = redact.redact_value(
+        {name: list(text) if isinstance(text, tuple) else text for name, text in texts.items()},
+        limits.allowed,
+    )
+    if not clean.kinds:
+        return asked
+    kept: dict[str, Any] = {
+        name: tuple(text) if isinstance(text, list) else text for name, text in clean.value.items()
+    }
+    return replace(asked, **kept)
 
 
 def _gone(task: Task) -> set[str]:

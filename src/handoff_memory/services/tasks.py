@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from handoff_memory.core import canonical, task_state, times
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import InvalidNameError, NotFoundError
+from handoff_memory.core.errors import CorruptDatabaseError, InvalidNameError, NotFoundError
 from handoff_memory.core.names import Name
 from handoff_memory.core.task_state import Event, EventKind, TaskState
 from handoff_memory.rules import redact
@@ -177,9 +177,16 @@ def keep_state(tx: Tx, task: Task) -> None:
 
 
 def load_state(tx: Tx, task_id: str) -> TaskState:
-    """The state of a task: what is kept of it, and the events since."""
+    """The state of a task: what is kept of it, and the events since.
+
+    Raises:
+        CorruptDatabaseError: What is kept is no state.
+    """
     kept = rows.state(tx, task_id)
-    state = task_state.from_bytes(bytes(kept["state"])) if kept else TaskState()
+    try:
+        state = task_state.from_bytes(bytes(kept["state"])) if kept else TaskState()
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CorruptDatabaseError(f"the kept state of task {task_id} is damaged") from error
     return replay(state, rows.events(tx, task_id, kept["seq"] if kept else 0))
 
 
