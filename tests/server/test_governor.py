@@ -544,6 +544,40 @@ async def test_a_binary_file_is_a_resource_of_its_very_bytes(
     assert "binary" in recalled["text"] + str(recalled.get("notes"))
 
 
+async def test_a_file_that_changed_since_is_said_to_be_stale_and_its_old_bytes_are_given(
+    connect: Connect, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.log"
+    file.write_text(big("make"))
+    async with connect(roots=(tmp_path,)) as call:
+        await call("osiris_plan", **START)
+        ref = (await call("osiris_observe", path=str(file)))["ref"]
+        fresh = await call("osiris_recall", ref=ref)
+        file.write_text(big("made"))
+        changed = await call("osiris_recall", ref=ref, op="grep", args={"pattern": "line 3:"})
+        file.unlink()
+        gone = await call("osiris_recall", ref=ref)
+
+    assert "notes" not in fresh
+    assert changed["notes"] == [f"stale: {file} has changed since; read it again"]
+    assert "make line 3:" in changed["text"]
+    assert gone["notes"][0].startswith(f"stale: {file} cannot be read any more")
+
+
+async def test_the_prefix_stays_the_same_over_fifty_turns(connect: Connect) -> None:
+    async with connect() as call:
+        manifest = (await call("osiris_plan", **START))["manifest"]
+        seal = manifest.rpartition("SEAL=")[2]
+        drifts = [
+            (await call("osiris_observe", tool="t", args={"n": n}, result=f"{n}", seal=seal))
+            for n in range(50)
+        ]
+        again = (await call("osiris_plan"))["manifest"]
+
+    assert not any("drift" in reply for reply in drifts)
+    assert again.rpartition("SEAL=")[2] == seal
+
+
 # --- the loop guard ------------------------------------------------------------------------------
 
 

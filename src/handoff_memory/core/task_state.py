@@ -205,7 +205,7 @@ def _called(state: TaskState, event: Event) -> TaskState:
     remembered = _remembered(moved, event, "edit" if is_edit else "call")
     files = state.files
     if file := data.get("file"):
-        files = _kept(files, file["path"], {**file, "seen_at": event.at})
+        files = _kept(files, file["path"], {**file, "ref": data.get("ref"), "seen_at": event.at})
     results = state.results
     if data.get("ref") and not signature:
         key = f"{data['tool']} {data['args']}"

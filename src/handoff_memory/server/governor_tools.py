@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ import orjson
 from handoff_memory import fileops, reports, workspace
 from handoff_memory.app import App, governing, is_dead
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import InvalidArgumentError
+from handoff_memory.core.errors import InvalidArgumentError, MemoryFault
 from handoff_memory.rulebook import RuleBook
 from handoff_memory.rules import invariants, redact
 from handoff_memory.server import governor_arguments as g
@@ -147,13 +147,16 @@ class GovernorTools:
         options = dict(given.args)
         after = options.pop("cursor", None)
         row, data = await self._app.read(lambda tx: recalling.payload(tx, given.ref))
-        return await asyncio.to_thread(
+        seen = await self._app.read(lambda tx: observing.files_of(tx, who, refs.short(row)))
+        reply = await asyncio.to_thread(
             recalling.answer,
             *(self._limits, row, data),
             op=given.op,
             options=options,
             after=None if after is None else _text(after),
         )
+        moved = await asyncio.to_thread(self._moved, seen)
+        return {**reply, "notes": [*reply.get("notes", []), *moved]} if moved else reply
 
     async def osiris_checkpoint(self, who: Author, given: g.CheckpointArguments) -> Reply:
         """Snapshot, resume, report, compact or undo."""
@@ -220,6 +223,21 @@ class GovernorTools:
     @property
     def _root(self) -> str:
         return str(self._app.settings.folder)
+
+    def _moved(self, seen: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Of the files as they were seen, those that are not like that any more."""
+        notes = []
+        for file in seen:
+            try:
+                now = fileops.read_file(
+                    file["path"], self._app.settings.roots, self._limits.payload_bytes
+                )
+            except MemoryFault as fault:
+                notes.append(f"stale: {file['path']} cannot be read any more ({fault.code})")
+            else:
+                if now.sha256 != file["sha256"]:
+                    notes.append(f"stale: {file['path']} has changed since; read it again")
+        return notes
 
     async def _called(self, who: Author, governing: Governing, given: g.ObserveArguments) -> Reply:
         if not given.tool and not given.path:

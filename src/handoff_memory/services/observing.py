@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from handoff_memory.core import canonical, media, shell, signature, times
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import InvalidArgumentError
+from handoff_memory.core.errors import InvalidArgumentError, NotFoundError
 from handoff_memory.rules import invariants, loopguard, policy, redact, tokens, volatile
 from handoff_memory.services import pruning, refs, sealing, tasks
 from handoff_memory.services.limits import Limits
@@ -165,6 +165,15 @@ def observe(
     }
     tasks.happened(tx, who, governing.limits, task, "called", event)
     return reply
+
+
+def files_of(tx: Tx, who: Author, ref: str) -> list[Mapping[str, Any]]:
+    """The files whose content a ref holds, as the agent's present task saw them."""
+    try:
+        task = tasks.get(tx, who, None)
+    except NotFoundError:
+        return []
+    return [{"path": path, **fact} for path, fact in task.state.files.items() if fact["ref"] == ref]
 
 
 def dropped(
