@@ -315,6 +315,22 @@ async def test_a_compacted_session_is_smaller_and_comes_back_exactly(
     assert nothing["code"] == "not_found"
 
 
+async def test_compacting_again_and_again_with_nothing_done_between_is_stopped(
+    connect: Connect,
+) -> None:
+    async with connect() as call:
+        await call("osiris_plan", **START)
+        for _ in range(3):
+            await call("osiris_checkpoint", mode="compact", items=SESSION)
+        refused = await call.refused("osiris_checkpoint", mode="clear", items=SESSION)
+        await call("osiris_observe", tool="Bash", args={"command": "make"}, result="done")
+        after = await call("osiris_checkpoint", mode="clear", items=SESSION)
+
+    assert refused["code"] == "no_progress"
+    assert "report" in refused["next"]
+    assert after["moved"] > 0
+
+
 async def test_compactions_are_undone_last_first(connect: Connect) -> None:
     other = [{"id": "x", "kind": "message", "text": big("other"), "turn": 0}]
     async with connect() as call:

@@ -208,6 +208,13 @@ class VersionConflictError(StateError):
     way_out = "Re-read the record, merge, and write with expected_version set to what you read."
 
 
+class NoProgressError(StateError):
+    """A session was made smaller several times, and nothing was done between."""
+
+    code = "no_progress"
+    way_out = "Use mode undo or report, hand the task over, or start anew from the manifest."
+
+
 class NotProvenError(StateError):
     """A lesson is to be promoted that has not proved itself."""
 

@@ -8,7 +8,12 @@ from typing import Any, Final, Literal, get_args
 
 from handoff_memory.core import canonical, times
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import InvalidArgumentError, NotFoundError, TooLargeError
+from handoff_memory.core.errors import (
+    InvalidArgumentError,
+    NoProgressError,
+    NotFoundError,
+    TooLargeError,
+)
 from handoff_memory.rules import compaction, ledger, manifest, tokens
 from handoff_memory.services import audit, planning, refs, sealing, tasks
 from handoff_memory.services.limits import Limits
@@ -23,6 +28,7 @@ Mode = Literal["trim", "compact", "clear"]
 _KEEP_TURNS: Final = 2
 _BUDGET_TOKENS: Final = 1500
 _MAX_ITEMS: Final = 1000
+_SPIRAL: Final = 3
 _UNDO_TYPE: Final = "application/json"
 _FIELDS: Final = frozenset({"id", "kind", "text", "turn", "ref"})
 _KINDS: Final = frozenset(get_args(compaction.Kind))
@@ -80,8 +86,10 @@ def shrink(
 
     Raises:
         TooLargeError: What must stay does not fit the budget.
+        NoProgressError: It was shrunk again and again, and nothing was done between.
     """
     task = tasks.get(tx, who, task_id)
+    _refuse_a_spiral(task)
     items = [
         replace(item, ref=refs.short(refs.keep(tx, who, payload)))
         for item, payload in zip(session.items, session.payloads, strict=True)
@@ -92,7 +100,12 @@ def shrink(
     undo = refs.draft(governing.limits, canonical.encode(_plain(made)), _UNDO_TYPE)
     kept = refs.keep(tx, who, undo)
     gone = [{"sha256": refs.find(tx, gap.ref)["ref"]} for gap in made.undo]
-    event = {"mode": mode, "undo": refs.short(kept), "gaps": [*gone, {"sha256": kept["ref"]}]}
+    event = {
+        "mode": mode,
+        "undo": refs.short(kept),
+        "gaps": [*gone, {"sha256": kept["ref"]}],
+        "calls": task.state.calls,
+    }
     task = tasks.happened(tx, who, governing.limits, task, "compacted", event)
     moved = {gap.ref: gap.tokens for gap in made.undo}
     tasks.happened(tx, who, governing.limits, task, "pruned", {"mode": mode, "refs": moved})
@@ -160,6 +173,13 @@ def as_markdown(found: Mapping[str, Any]) -> str:
     lines += [f"| {' | '.join(row)} |" for row in found["ledger"]]
     lines += ["", "## Audit", "", "```json", canonical.encode(found["audit"]).decode(), "```", ""]
     return "\n".join(lines)
+
+
+def _refuse_a_spiral(task: Task) -> None:
+    """Refuse to shrink once more what was shrunk for nothing: the context fills from elsewhere."""
+    last = task.state.undo[-_SPIRAL:]
+    if len(last) == _SPIRAL and all(one["calls"] == task.state.calls for one in last):
+        raise NoProgressError(f"shrunk {_SPIRAL} times, and no action was observed between")
 
 
 def _made(
