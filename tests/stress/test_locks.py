@@ -120,7 +120,7 @@ def test_a_server_starts_and_lists_its_tools_while_the_database_is_locked(
 
     assert hello_s < 5
     assert list_s < 5
-    assert len(tools) == 7
+    assert len(tools) == 13
     assert refused["code"] == "busy"
     assert busy_s < DEADLINE_S + 1
     assert written["version"] == 1
