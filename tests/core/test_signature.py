@@ -20,19 +20,19 @@ from handoff_memory.core.signature import (
 
 PYTHON = """\
 Traceback (most recent call last):
-  File "/work/app/src/shop/cart.py", line {line}, in total
+  File "/srv/app/src/shop/cart.py", line {line}, in total
     return sum(item.price for item in items)
   File "/usr/lib/python3.11/json/decoder.py", line 355, in raw_decode
     raise JSONDecodeError("Expecting value", s, err.value) from None
 {error}
 """
 JS = (
-    "TypeError: x is not a function\n    at {f} (/work/app/src/a.js:{line}:5)\n"
+    "TypeError: x is not a function\n    at {f} (/srv/app/src/a.js:{line}:5)\n"
     "    at node:internal/main:1:2\n"
 )
 GO = (
     "panic: {error}\n\n"
-    "goroutine {n} [running]:\nmain.load({address})\n\t/work/app/main.go:{line} +0x1d\n"
+    "goroutine {n} [running]:\nmain.load({address})\n\t/srv/app/main.go:{line} +0x1d\n"
 )
 JAVA = 'Exception in thread "main" java.lang.{type}: gone\n\tat shop.Cart.total(Cart.java:{line})\n'
 RUST = "thread 'main' panicked at src/main.rs:{line}:9:\nindex out of {what}\n"
@@ -173,7 +173,7 @@ def test_different_failures_differ(one: str, other: str) -> None:
 def test_a_failure_is_told_by_its_type_its_place_and_its_message(
     text: str, parts: tuple[str, ...]
 ) -> None:
-    assert error_parts(text, root="/work/app") == parts
+    assert error_parts(text, root="/srv/app") == parts
 
 
 def test_an_error_of_libraries_alone_is_placed_in_the_innermost() -> None:
@@ -200,12 +200,12 @@ def test_the_kind_of_an_error_tells_too() -> None:
     [
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
         ({"path": "./tests/../tests/a.py"}, {"path": "tests/a.py"}),
-        ({"path": "/work/app/src/a.py"}, {"path": "src/a.py"}),
-        ({"path": "/work/app"}, {"path": "."}),
+        ({"path": "/srv/app/src/a.py"}, {"path": "src/a.py"}),
+        ({"path": "/srv/app"}, {"path": "."}),
         ({"file": r"src\a.py"}, {"file": "src/a.py"}),
         ({"x": "c:\\a\\b"}, {"x": "C:/a/./b"}),
         ({"x": "a//b"}, {"x": "a/b"}),
-        ({"cmd": "cat  /work/app/a   b"}, {"cmd": "cat a b"}),
+        ({"cmd": "cat  /srv/app/a   b"}, {"cmd": "cat a b"}),
         ({"cmd": "ls /tmp/tmpab12/x"}, {"cmd": "ls /tmp/tmpcd34/x"}),
         ({"since": "2026-11-30T12:00:00Z"}, {"since": "2026-11-30T12:00:09Z"}),
         ({"x": [1, (2, None, True)]}, {"x": [1, [2, None, True]]}),
@@ -213,7 +213,7 @@ def test_the_kind_of_an_error_tells_too() -> None:
     ],
 )
 def test_arguments_that_mean_the_same_are_the_same(one: Any, other: Any) -> None:
-    assert args_signature(one, root="/work/app") == args_signature(other, root="/work/app")
+    assert args_signature(one, root="/srv/app") == args_signature(other, root="/srv/app")
 
 
 @pytest.mark.parametrize(

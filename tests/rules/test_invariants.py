@@ -257,12 +257,12 @@ def test_no_command_is_called_like_the_tool_of_an_mcp_server() -> None:
         "tests/deep/er/a.py",
         "tests/.hidden",
         "tests/a b.py",
-        "/work/app/tests/a.py",
-        "//work/app/tests/a.py",
-        "/work/./app/x/../tests/a.py",
+        "/srv/app/tests/a.py",
+        "//srv/app/tests/a.py",
+        "/srv/./app/x/../tests/a.py",
         "../app/tests/a.py",
-        "../../work/app/tests/a.py",
-        "file:///work/app/tests/a.py",
+        "../../srv/app/tests/a.py",
+        "file:///srv/app/tests/a.py",
         "tests\\a.py",
         ".\\tests\\a.py",
         "src\\..\\tests\\a.py",
@@ -273,7 +273,7 @@ def test_no_command_is_called_like_the_tool_of_an_mcp_server() -> None:
     ],
 )
 def test_a_path_below_tests_is_found_however_it_is_written(path: str) -> None:
-    assert held(edit(path, root="/work/app")).verdict == "block"
+    assert held(edit(path, root="/srv/app")).verdict == "block"
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_a_path_below_tests_is_found_however_it_is_written(path: str) -> None:
         "/etc/tests/a.py",
         "../tests/a.py",
         "tests/../src/a.py",
-        "/work/other/tests/a.py",
+        "/srv/other/tests/a.py",
         "",
         ".",
         "..",
@@ -294,14 +294,14 @@ def test_a_path_below_tests_is_found_however_it_is_written(path: str) -> None:
     ],
 )
 def test_other_paths_are_let_through(path: str) -> None:
-    assert held(edit(path, root="/work/app")).verdict == "allow"
+    assert held(edit(path, root="/srv/app")).verdict == "allow"
 
 
 def test_a_file_system_may_take_two_cases_for_one() -> None:
     folded = {"folds_case": True}
 
     assert held(edit("TESTS/A.py", **folded)).verdict == "block"
-    assert held(edit("/WORK/app/Tests/a.py", root="/work/App", **folded)).verdict == "block"
+    assert held(edit("/SRV/app/Tests/a.py", root="/srv/App", **folded)).verdict == "block"
     assert held(edit("a.SQL", **folded), rule('path_glob = "**/*.Sql"')).verdict == "block"
 
 
@@ -345,7 +345,7 @@ def test_a_rule_without_a_tool_is_about_changes_and_one_with_a_tool_about_all() 
         "cd src; cd ../tests && rm x",
         "rm -rf tests",
         "rm -rf .",
-        "rm -rf /work",
+        "rm -rf /srv",
         "rm -rf /",
         "rm -rf ..",
         "rm -r ./te*",
@@ -366,7 +366,7 @@ def test_a_rule_without_a_tool_is_about_changes_and_one_with_a_tool_about_all() 
     ],
 )
 def test_a_command_that_writes_below_tests_or_may_is_blocked(command: str) -> None:
-    judgement = held(bash(command, root="/work/app"))
+    judgement = held(bash(command, root="/srv/app"))
 
     assert "no-test-edit" in [finding.rule_id for finding in judgement.findings]
     assert judgement.verdict == "block"
@@ -391,7 +391,7 @@ def test_a_command_that_writes_below_tests_or_may_is_blocked(command: str) -> No
     ],
 )
 def test_a_command_that_writes_elsewhere_is_let_through(command: str) -> None:
-    assert held(bash(command, root="/work/app")).verdict == "allow"
+    assert held(bash(command, root="/srv/app")).verdict == "allow"
 
 
 @pytest.mark.parametrize(
@@ -626,7 +626,7 @@ def test_any_path_has_spellings(path: str, root: str, folds: bool) -> None:
 
 @given(st.text())
 def test_any_action_has_a_verdict(text: str) -> None:
-    held(bash(text, root="/work/app", writes=(text,), reads=(text,)))
+    held(bash(text, root="/srv/app", writes=(text,), reads=(text,)))
     held(Action(text, {text: text}, agent=text, branch=text))
 
 
