@@ -583,6 +583,22 @@ async def test_a_file_that_changed_since_is_said_to_be_stale_and_its_old_bytes_a
     assert gone["notes"][0].startswith(f"stale: {file} cannot be read any more")
 
 
+async def test_a_task_that_lay_idle_for_weeks_still_has_its_refs(
+    connect: Connect, clock: Clock
+) -> None:
+    async with connect() as call:
+        await call("osiris_plan", **START)
+        ref = (await kept(call, big("make")))["ref"]
+    clock.forward(40 * 86_400)
+
+    async with connect() as call:
+        resumed = await call("osiris_plan", mode="resume")
+        back = await call("osiris_recall", ref=ref, args={"lines": 1})
+
+    assert resumed["refs"] == [ref]
+    assert back["text"].startswith("make line 1:")
+
+
 async def test_the_prefix_stays_the_same_over_fifty_turns(connect: Connect) -> None:
     async with connect() as call:
         manifest = (await call("osiris_plan", **START))["manifest"]
