@@ -14,6 +14,7 @@ import orjson
 
 from handoff_memory import fileops, reports, workspace
 from handoff_memory.app import App, governing, is_dead
+from handoff_memory.core import calls
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, MemoryFault
 from handoff_memory.rulebook import RuleBook
@@ -113,7 +114,7 @@ class GovernorTools:
                 book,
                 action,
                 seen,
-                work="read" if observing.only_reads(given.tool) else "other",
+                work="read" if calls.only_reads(given.tool) else "other",
                 override=given.override,
                 task_id=given.task,
             )
@@ -305,11 +306,11 @@ class GovernorTools:
     async def _action(
         self, who: Author, tool: str, args: Mapping[str, Any], seen: observing.Seen
     ) -> invariants.Action:
-        named = observing.paths_of(args)
+        named = calls.paths_of(args)
         commands = seen.command.commands if seen.command else ()
         redirected = [write.path for command in commands for write in command.writes]
         here = await asyncio.to_thread(workspace.state, self._app.settings.folder)
-        reads = observing.only_reads(tool)
+        reads = calls.only_reads(tool)
         return invariants.Action(
             tool=tool,
             args=args,

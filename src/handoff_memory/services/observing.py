@@ -6,13 +6,11 @@ what drifted. The rules judge; here they are only brought together.
 
 from __future__ import annotations
 
-import re
-import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from handoff_memory.core import canonical, media, shell, signature, times
+from handoff_memory.core import calls, canonical, media, shell, signature, times
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, NotFoundError
 from handoff_memory.rules import invariants, loopguard, policy, redact, tokens, volatile
@@ -31,18 +29,6 @@ KEPT_FROM_TOKENS: Final = 200
 _VOLATILE_SHOWN: Final = 5
 _LAST: Final = 2**62  # the seq of a call that is not journaled yet
 _ARGUMENTS: Final = 25  # what the agent writes around the payload of an observation
-_EDITOR: Final = re.compile(r"(?i)edit|write|patch|create|delete|remove|move|rename|replace|insert")
-_READER: Final = re.compile(
-    r"(?i)(?:.*[._:-])?(?:read|view|cat|grep|glob|search|find|list|ls|head|tail|stat|show|fetch|get)"
-    r"(?:[._:-]?(?:file|files|many|dir|directory|text|lines?))*"
-)
-_PATH_NAME: Final = re.compile(r"(?i)path|file|dir|folder|target|dest|notebook|uri")
-_PATCH_HEAD: Final = re.compile(
-    r"(?m)^(?:(?:\+\+\+|---) (?:[ab]/)?([^\t\n]{1,4096})|"
-    r"\*\*\* (?:Add|Update|Delete) File: ([^\n]{1,4096}))"
-)
-_PATCH_CHARS: Final = 1 << 20
-_DEEPEST: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +82,7 @@ def see(  # noqa: PLR0913 - one keyword a thing that was seen
     Takes time with a large result, so it is done before any transaction.
     """
     clean: redact.Redacted[Any] = redact.redact_value(dict(args), limits.allowed)
-    command = _command(clean.value)
+    command = calls.command_of(clean.value)
     payload = None if data is None else refs.draft(limits, data, media.sniff(data, _name(file)))
     content = b"" if payload is None else refs.joined(payload)
     count = 0 if media.is_binary(content) else tokens.estimate(content.decode("utf-8", "replace"))
@@ -110,7 +96,7 @@ def see(  # noqa: PLR0913 - one keyword a thing that was seen
         error=None if told is None else signature.error_signature(told, root=root),
         tokens=count,
         payload=payload if is_kept else None,
-        edit=_edits(tool, clean.value, command),
+        edit=calls.edits(tool, clean.value, command),
         file=file,
         command=command,
         flags={name: bool(value) for name, value in (flags or {}).items()},
@@ -367,43 +353,6 @@ def _cost(seen: Seen, reply: Reply) -> dict[str, int]:
     if seen.tokens:
         cost["echoed" if seen.echoed else "payload_in"] = seen.tokens
     return cost
-
-
-def _command(args: Mapping[str, Any]) -> shell.Taken | None:
-    given = args.get("command") or args.get("cmd")
-    if isinstance(given, list) and all(isinstance(word, str) for word in given):
-        given = shlex.join(given)
-    return shell.take_apart(given) if isinstance(given, str) else None
-
-
-def _edits(tool: str, args: Mapping[str, Any], command: shell.Taken | None) -> bool:
-    if command is not None:
-        return any(one.writes for one in command.commands)
-    return bool(_EDITOR.search(tool)) and bool(paths_of(args))
-
-
-def paths_of(args: Any) -> list[str]:
-    """The paths that a call's arguments name, however deep, and those in the heads of a patch."""
-    return list(dict.fromkeys(_paths(args, "", _DEEPEST)))
-
-
-def only_reads(tool: str) -> bool:
-    """Whether a tool is known to change nothing; of an unknown one the worse is taken."""
-    return bool(_READER.fullmatch(tool))
-
-
-def _paths(value: Any, name: str, depth: int) -> Iterator[str]:
-    if isinstance(value, str):
-        if _PATH_NAME.search(name):
-            yield value
-        for head in _PATCH_HEAD.finditer(value[:_PATCH_CHARS]):
-            yield head[1] or head[2]
-    elif isinstance(value, dict) and depth:
-        for key, child in value.items():
-            yield from _paths(child, str(key), depth - 1)
-    elif isinstance(value, list) and depth:
-        for child in value:
-            yield from _paths(child, name, depth - 1)
 
 
 def _name(file: Mapping[str, Any] | None) -> str | None:

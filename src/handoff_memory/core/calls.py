@@ -1,0 +1,62 @@
+"""What a call's arguments say of it: its shell command, its paths, whether it changes files."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from handoff_memory.core import shell
+
+_EDITOR: Final = re.compile(r"(?i)edit|write|patch|create|delete|remove|move|rename|replace|insert")
+_READER: Final = re.compile(
+    r"(?i)(?:.*[._:-])?(?:read|view|cat|grep|glob|search|find|list|ls|head|tail|stat|show|fetch|get)"
+    r"(?:[._:-]?(?:file|files|many|dir|directory|text|lines?))*"
+)
+_PATH_NAME: Final = re.compile(r"(?i)path|file|dir|folder|target|dest|notebook|uri")
+_PATCH_HEAD: Final = re.compile(
+    r"(?m)^(?:(?:\+\+\+|---) (?:[ab]/)?([^\t\n]{1,4096})|"
+    r"\*\*\* (?:Add|Update|Delete) File: ([^\n]{1,4096}))"
+)
+_PATCH_CHARS: Final = 1 << 20
+_DEEPEST: Final = 6
+
+
+def command_of(args: Mapping[str, Any]) -> shell.Taken | None:
+    """The shell command among the arguments, taken apart; None where there is none."""
+    given = args.get("command") or args.get("cmd")
+    if isinstance(given, list) and all(isinstance(word, str) for word in given):
+        given = shlex.join(given)
+    return shell.take_apart(given) if isinstance(given, str) else None
+
+
+def edits(tool: str, args: Mapping[str, Any], command: shell.Taken | None) -> bool:
+    """Whether a call that was made changed files, as far as its name and arguments tell."""
+    if command is not None:
+        return any(one.writes for one in command.commands)
+    return bool(_EDITOR.search(tool)) and bool(paths_of(args))
+
+
+def paths_of(args: Any) -> list[str]:
+    """The paths that a call's arguments name, however deep, and those in the heads of a patch."""
+    return list(dict.fromkeys(_paths(args, "", _DEEPEST)))
+
+
+def only_reads(tool: str) -> bool:
+    """Whether a tool is known to change nothing; of an unknown one the worse is taken."""
+    return bool(_READER.fullmatch(tool))
+
+
+def _paths(value: Any, name: str, depth: int) -> Iterator[str]:
+    if isinstance(value, str):
+        if _PATH_NAME.search(name):
+            yield value
+        for head in _PATCH_HEAD.finditer(value[:_PATCH_CHARS]):
+            yield head[1] or head[2]
+    elif isinstance(value, dict) and depth:
+        for key, child in value.items():
+            yield from _paths(child, str(key), depth - 1)
+    elif isinstance(value, list) and depth:
+        for child in value:
+            yield from _paths(child, name, depth - 1)
