@@ -7,7 +7,7 @@ records of the memory; here is what happens at every turn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeVar, get_args
 
@@ -34,6 +34,8 @@ EventKind = Literal[
     "approved",
     "finished",
     "resumed",
+    "prompted",
+    "gap",
 ]
 EVENT_KINDS: Final[tuple[EventKind, ...]] = get_args(EventKind)
 
@@ -43,7 +45,11 @@ KEPT: Final = 256  # files, results and failures that are remembered, the latest
 # What an edit makes doubtful until it is observed anew.
 CLEARED_BY_EDIT: Final = ("tests_passed",)
 
+NAMED: Final = 64  # file names that prompts mentioned, and files that were edited, the latest
+
 _OF_A_CALL: Final = ("tool", "args", "result", "raw", "error", "ref", "tokens")
+# Of a call whose result a hook or the gateway handed over: what entered which context.
+_OF_A_DELIVERY: Final = ("shown", "context")
 V = TypeVar("V")
 
 
@@ -112,6 +118,9 @@ class TaskState:
     budget: Mapping[str, int] = field(default_factory=dict)
     pressure: Mapping[str, int] = field(default_factory=dict)
     checkpoints: int = 0
+    edited: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    gaps: int = 0
 
 
 def apply(state: TaskState, event: Event) -> TaskState:
@@ -135,8 +144,8 @@ def from_bytes(data: bytes) -> TaskState:
     found: dict[str, Any] = orjson.loads(data)
     found["failures"] = {key: Failure(**value) for key, value in found["failures"].items()}
     found["flags"] = {key: Flag(**value) for key, value in found["flags"].items()}
-    for name in ("window", "lessons", "undo"):
-        found[name] = tuple(found[name])
+    for name in ("window", "lessons", "undo", "edited", "named"):
+        found[name] = tuple(found.get(name, ()))
     return TaskState(**found)
 
 
@@ -180,6 +189,10 @@ def _applied(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR091
             return replace(state, handoffs={**state.handoffs, data["packet"]: data["state"]})
         case "approved":
             return replace(state, approvals={**state.approvals, data["rule"]: data["until"]})
+        case "prompted":
+            return replace(state, named=_latest(state.named, data["files"]))
+        case "gap":
+            return replace(state, gaps=state.gaps + 1)
         case "finished" | "resumed":
             return replace(state, finished=event.kind == "finished")
         case _:  # a kind of a newer program
@@ -201,8 +214,8 @@ def _called(state: TaskState, event: Event) -> TaskState:
     flags = state.flags
     if is_edit:
         flags = {name: flag for name, flag in flags.items() if name not in CLEARED_BY_EDIT}
-    moved = replace(state, progress=state.progress + is_edit)
-    remembered = _remembered(moved, event, "edit" if is_edit else "call")
+    after = replace(state, progress=state.progress + is_edit)
+    remembered = _remembered(after, event, "edit" if is_edit else "call")
     files = state.files
     if file := data.get("file"):
         files = _kept(files, file["path"], {**file, "ref": data.get("ref"), "seen_at": event.at})
@@ -211,9 +224,17 @@ def _called(state: TaskState, event: Event) -> TaskState:
         key = f"{data['tool']} {data['args']}"
         fact = {"ref": data["ref"], "size": data.get("size", 0), "tokens": data.get("tokens", 0)}
         results = _kept(results, key, {**fact, "at": event.at, "edits": state.edits})
+    moved, dropped = state.moved, state.dropped
+    if saved := data.get("saved"):  # it was seen never to enter: saved and proven at once
+        moved, dropped = (
+            {**known, data["ref"]: known.get(data["ref"], 0) + saved} for known in (moved, dropped)
+        )
     called = replace(
         remembered,
         files=files,
+        moved=moved,
+        dropped=dropped,
+        edited=_latest(state.edited, data.get("edited") or ()),
         booked=_summed(state.booked, data.get("cost") or {}),
         calls=state.calls + 1,
         refs=state.refs + bool(data.get("new_ref")),
@@ -233,6 +254,7 @@ def _remembered(state: TaskState, event: Event, kind: str) -> TaskState:
     """The state with one more call in the window that the loop guard looks back on."""
     call = {
         **{name: event.data.get(name) for name in _OF_A_CALL},
+        **{name: event.data[name] for name in _OF_A_DELIVERY if name in event.data},
         "seq": event.seq,
         "at": event.at,
         "agent": event.agent,
@@ -275,6 +297,12 @@ def _limited(facts: Mapping[str, V], key: str, fact: V) -> dict[str, V]:
     if len(found) > KEPT:
         del found[min(name for name in found if name != key)]
     return found
+
+
+def _latest(names: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
+    """The names with more, each once, in the order of their last mention."""
+    fresh = tuple(dict.fromkeys(new))
+    return (*(name for name in names if name not in fresh), *fresh)[-NAMED:]
 
 
 def _summed(booked: Mapping[str, int], causes: Mapping[str, int]) -> dict[str, int]:
