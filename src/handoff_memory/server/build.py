@@ -17,7 +17,7 @@ from handoff_memory.app import App, is_alive
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, MemoryFault
 from handoff_memory.server import prompts, replies, resources
-from handoff_memory.server.arguments import parsed, schema
+from handoff_memory.server.arguments import parsed
 from handoff_memory.server.dispatch import NAME as DISPATCHER
 from handoff_memory.server.dispatch import dispatcher, plain
 from handoff_memory.server.governor_tools import GovernorTools
@@ -210,15 +210,5 @@ def listed(settings: Settings, tools: Mapping[str, Tool]) -> list[Tool]:
 
 def _described(tool: Tool, *, dotted: bool) -> types.Tool:
     is_dotted = dotted and tool.name.startswith("osiris_")
-    return types.Tool(
-        name=tool.name.replace("_", ".", 1) if is_dotted else tool.name,
-        description=tool.description,
-        input_schema=schema(tool.arguments),
-        annotations=types.ToolAnnotations(
-            read_only_hint=tool.reads,
-            destructive_hint=False,
-            idempotent_hint=tool.reads,
-            open_world_hint=False,
-        ),
-        _meta={"anthropic/alwaysLoad": True} if tool.eager else None,
-    )
+    name = tool.name.replace("_", ".", 1) if is_dotted else tool.name
+    return types.Tool.model_validate(tool.described(name=name))

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 
 from handoff_memory import fileops, reports, workspace
-from handoff_memory.app import App, governing, is_dead
+from handoff_memory.app import governing, is_dead
 from handoff_memory.core import calls
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, MemoryFault
@@ -34,7 +34,10 @@ from handoff_memory.services import (
 from handoff_memory.services.refs import PayloadDraft
 from handoff_memory.services.sealing import Governing
 from handoff_memory.services.writing import Reply
+from handoff_memory.settings import Settings
 from handoff_memory.store.engine import Operation, Tx
+
+T = TypeVar("T")
 
 _PLAN: Final = (
     "Begin a task (objective) or change it: constraints, decisions append; step n is done. Keep "
@@ -56,10 +59,24 @@ _HANDOFF: Final = (
 _PRESSURE: Final = ("used", "window", "spent_tokens", "spent_micro_usd", "spent_s")
 
 
+class Memory(Protocol):
+    """What the tools ask of an application, `App` or another."""
+
+    @property
+    def settings(self) -> Settings:
+        """What the environment and the command line say."""
+
+    async def write(self, operation: Operation[T]) -> T:
+        """Run an operation in a write transaction."""
+
+    async def read(self, operation: Operation[T]) -> T:
+        """Run an operation on a snapshot."""
+
+
 class GovernorTools:
     """The governor's tools on one application."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: Memory) -> None:
         self._app = app
         self._limits = app.settings.limits
         self._book = RuleBook(app.settings.folder)
