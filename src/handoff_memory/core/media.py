@@ -9,6 +9,8 @@ from typing import Final
 
 import orjson
 
+from handoff_memory.core import lazy
+
 _SNIFFED: Final = 8192
 _WHOLE_JSON: Final = 32 << 20  # larger documents are judged by their ends
 
@@ -40,12 +42,12 @@ _BY_NAME: Final = {
     for ending in endings.split()
 }
 _CONTROL: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
-_DIFF: Final = re.compile(r"^(?:diff --git |Index: |--- .+\n\+\+\+ .+\n@@ )", re.MULTILINE)
-_PYTHON: Final = re.compile(
+_DIFF: Final = lazy.pattern(r"^(?:diff --git |Index: |--- .+\n\+\+\+ .+\n@@ )", re.MULTILINE)
+_PYTHON: Final = lazy.pattern(
     r"^(?:(?:async )?def \w+\(|class \w+[(:]|from [\w.]+ import |import [\w.]+(?: as \w+)?$)",
     re.MULTILINE,
 )
-_MARKDOWN: Final = re.compile(r"^(?:#{1,6} \S|```|[-*] \[.+\]\(.+\))", re.MULTILINE)
+_MARKDOWN: Final = lazy.pattern(r"^(?:#{1,6} \S|```|[-*] \[.+\]\(.+\))", re.MULTILINE)
 
 
 def sniff(data: bytes, name: str | None = None) -> str:

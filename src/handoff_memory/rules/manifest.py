@@ -10,11 +10,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-_SEAL: Final = re.compile(
+from handoff_memory.core import lazy
+
+_SEAL: Final = lazy.pattern(
     r"\s*(?:SEAL\s*=\s*)?(?:sha256:)?(?:([0-9a-f]{64})|([0-9a-f]{6})(?:…|\.{2,3})([0-9a-f]{4}))\s*",
     re.IGNORECASE,
 )
-_UNSAFE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_UNSAFE: Final = lazy.pattern(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 # A token is at least one byte, so bounds in bytes hold for every vocabulary and every script.
 # The objective gets what the task's id leaves of the room: at least 16 bytes.
 TASK_BYTES: Final = 40

@@ -12,6 +12,7 @@ import zlib
 from dataclasses import dataclass
 from typing import Any, Final
 
+from handoff_memory.core import lazy
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import CorruptRefError, NotFoundError
 from handoff_memory.rules import redact
@@ -22,7 +23,7 @@ from handoff_memory.store.engine import Row, Tx
 
 PART_BYTES: Final = 256 << 10
 _WORTH_IT: Final = 0.9  # compressed parts larger than this share of the plain ones stay plain
-_PLACEHOLDER: Final = re.compile(rb"\[redacted:[a-z0-9-]{1,40}\]")
+_PLACEHOLDER: Final = lazy.pattern(rb"\[redacted:[a-z0-9-]{1,40}\]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from handoff_memory.core.canonical import JsonValue
@@ -26,8 +25,7 @@ _ROUNDS = 8  # a replaced secret can lay bare another; more often than this only
 _REREAD = 256  # a rejected bare value longer than this is not searched again
 
 
-@dataclass(frozen=True, slots=True)
-class Redacted(Generic[T]):
+class Redacted(NamedTuple, Generic[T]):
     """What is left to store, and the kinds that were replaced: sorted, each once."""
 
     value: T
@@ -96,14 +94,14 @@ def _scrub(text: str, rows: Iterable[Row], allowed: frozenset[str], kinds: set[s
     return text
 
 
-@dataclass(frozen=True, slots=True)
 class _Search:
     """What one call looks for, and the kinds that it has found so far."""
 
-    rows: Sequence[Row]
-    allowed: frozenset[str]
-    kinds: set[str]
-    seen: dict[str, str] = field(default_factory=dict)
+    def __init__(self, rows: Sequence[Row], allowed: frozenset[str], kinds: set[str]) -> None:
+        self.rows = rows
+        self.allowed = allowed
+        self.kinds = kinds
+        self.seen: dict[str, str] = {}
 
     def text(self, text: str) -> str:
         """As `_scrub`; keys and words repeat, so each is looked at once."""
