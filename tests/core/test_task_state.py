@@ -65,6 +65,7 @@ DATA: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "resumed": st.just({"by": "s_1"}),
     "prompted": st.fixed_dictionaries({"files": st.lists(words, max_size=3)}),
     "gap": st.just({"why": "busy"}),
+    "emptied": st.fixed_dictionaries({"context": words}),
     "a kind of a newer program": st.dictionaries(words, counts),
 }
 events = st.sampled_from(sorted(DATA)).flatmap(
@@ -201,7 +202,7 @@ def test_files_that_were_edited_or_named_are_remembered_the_latest_last() -> Non
 
 def test_a_state_of_an_earlier_program_is_read() -> None:
     kept = orjson.loads(task_state.to_bytes(folded([called()])))
-    for newer in ("edited", "named", "gaps"):
+    for newer in ("edited", "named", "gaps", "emptied"):
         del kept[newer]
 
     assert task_state.from_bytes(orjson.dumps(kept)) == task_state.from_bytes(

@@ -36,6 +36,7 @@ EventKind = Literal[
     "resumed",
     "prompted",
     "gap",
+    "emptied",
 ]
 EVENT_KINDS: Final[tuple[EventKind, ...]] = get_args(EventKind)
 
@@ -45,6 +46,7 @@ KEPT: Final = 256  # files, results and failures that are remembered, the latest
 # What an edit makes doubtful until it is observed anew.
 CLEARED_BY_EDIT: Final = ("tests_passed",)
 
+CONTEXTS: Final = 16  # contexts of which is known when they were emptied
 NAMED: Final = 64  # file names that prompts mentioned, and files that were edited, the latest
 
 _OF_A_CALL: Final = ("tool", "args", "result", "raw", "error", "ref", "tokens")
@@ -121,6 +123,7 @@ class TaskState:
     edited: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
     gaps: int = 0
+    emptied: Mapping[str, int] = field(default_factory=dict)
 
 
 def apply(state: TaskState, event: Event) -> TaskState:
@@ -193,6 +196,8 @@ def _applied(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR091
             return replace(state, named=_latest(state.named, data["files"]))
         case "gap":
             return replace(state, gaps=state.gaps + 1)
+        case "emptied":
+            return replace(state, emptied=_emptied(state.emptied, data["context"], event.seq))
         case "finished" | "resumed":
             return replace(state, finished=event.kind == "finished")
         case _:  # a kind of a newer program
@@ -297,6 +302,12 @@ def _limited(facts: Mapping[str, V], key: str, fact: V) -> dict[str, V]:
     if len(found) > KEPT:
         del found[min(name for name in found if name != key)]
     return found
+
+
+def _emptied(known: Mapping[str, int], context: str, seq: int) -> dict[str, int]:
+    """When each context was last emptied by its client; the latest few."""
+    latest = sorted({**known, context: seq}.items(), key=lambda pair: pair[1])[-CONTEXTS:]
+    return dict(sorted(latest))
 
 
 def _latest(names: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
