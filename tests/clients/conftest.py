@@ -1,9 +1,10 @@
-"""Clients from npm: installed once a run of this tier, without a lock file."""
+"""Clients from npm and PyPI: installed beside our own environment, without a lock file."""
 
 import os
 import shutil
 import subprocess
 import sys
+import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -26,6 +27,26 @@ def npm_bin() -> Path:
         timeout=600,
     )
     return HERE / "node_modules" / ".bin"
+
+
+@pytest.fixture(scope="session")
+def python_of() -> Callable[[str], Path]:
+    """The Python of an environment that holds what `requirements-NAME.txt` pins, and only that."""
+
+    def prepared(name: str) -> Path:
+        wanted = (HERE / f"requirements-{name}.txt").read_text("utf-8")
+        folder = HERE / ".venv" / name
+        python = folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+        stamp = folder / "installed.txt"
+        if stamp.exists() and stamp.read_text("utf-8") == wanted:
+            return python
+        venv.create(folder, clear=True, with_pip=True)
+        install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, *wanted.split()], check=True, timeout=600)
+        stamp.write_text(wanted, "utf-8")
+        return python
+
+    return prepared
 
 
 @pytest.fixture

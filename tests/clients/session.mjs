@@ -20,14 +20,17 @@ async function connect() {
 
 const client = await connect();
 const call = (name, given) => client.callTool({ name, arguments: given });
-const found = { instructions: client.getInstructions() };
+const found = {
+  protocol: client.getNegotiatedProtocolVersion?.(), // the first generation does not say
+  instructions: client.getInstructions(),
+};
 found.tools = (await client.listTools()).tools.map((tool) => tool.name);
-found.written = await call("memory_write", { scope: "ts", key: "k", value: { n: 1, text: "héé" } });
-found.read = await call("memory_read", { scope: "ts", key: "k" });
-found.refused = await call("memory_write", { scope: "ts", key: "k", value: 2, expected_version: 9 });
-found.created = await call("handoff_create", { summary: "go on", next: ["start"], pins: ["ts/k"], to: "stranger" });
+found.written = await call("memory_write", { scope: "session", key: "k", value: { n: 1, text: "héé" } });
+found.read = await call("memory_read", { scope: "session", key: "k" });
+found.refused = await call("memory_write", { scope: "session", key: "k", value: 2, expected_version: 9 });
+found.created = await call("handoff_create", { summary: "go on", next: ["start"], pins: ["session/k"], to: "stranger" });
 found.taken = await call("handoff_pickup", {});
-found.resource = await client.readResource({ uri: "memory://ts/k@1" });
+found.resource = (await client.readResource({ uri: "memory://session/k@1" })).contents[0].text;
 found.prompts = (await client.listPrompts()).prompts.map((prompt) => prompt.name);
 await client.close();
 console.log(JSON.stringify(found));
