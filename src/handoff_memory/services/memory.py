@@ -16,7 +16,6 @@ from handoff_memory.core.confidence import Outcome
 from handoff_memory.core.errors import (
     InvalidArgumentError,
     NotFoundError,
-    SecretRefusedError,
     TooLargeError,
     VersionConflictError,
 )
@@ -28,6 +27,7 @@ from handoff_memory.services.limits import (
     MAX_SOURCE_CHARS,
     MAX_TAGS,
     Limits,
+    refuse_secret,
 )
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import packets, records, search
@@ -313,16 +313,6 @@ def checked_name(limits: Limits, given: str) -> Name:
     """
     refuse_secret(limits, "name", given)
     return names.parse_name(given)
-
-
-def refuse_secret(limits: Limits, what: str, given: str) -> None:
-    """Refuse a name that holds a secret; the message does not repeat it.
-
-    Raises:
-        SecretRefusedError: It looks like one.
-    """
-    if kinds := redact.secret_kinds(given, limits.allowed):
-        raise SecretRefusedError(f"the {what} looks like a secret ({', '.join(kinds)})")
 
 
 def _tags(limits: Limits, tags: Iterable[str]) -> bytes:

@@ -7,20 +7,22 @@ what drifted. The rules judge; here they are only brought together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from handoff_memory.core import calls, canonical, media, shell, signature, times
+from handoff_memory.core import calls, canonical, media, signature, times
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, NotFoundError
-from handoff_memory.rules import invariants, loopguard, policy, redact, tokens, volatile
-from handoff_memory.services import pruning, refs, sealing, tasks
-from handoff_memory.services.limits import Limits
+from handoff_memory.rules import invariants, loopguard, redact, tokens
+from handoff_memory.services import refs, tasks
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.services.refs import PayloadDraft
-from handoff_memory.services.sealing import Governing
 from handoff_memory.services.tasks import Task
 from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Tx
+
+if TYPE_CHECKING:
+    from handoff_memory.core import shell
+    from handoff_memory.rules import policy
 
 Kind = Literal["call", "dropped", "head", "contract", "pressure"]
 KINDS: Final = ("call", "dropped", "head", "contract", "pressure")
@@ -33,8 +35,7 @@ _LAST: Final = 2**62  # the seq of a call that is not journaled yet
 _ARGUMENTS: Final = 25  # what the agent writes around the payload of an observation
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """One action as it was seen, by its signatures.
 
     Attributes:
@@ -63,7 +64,7 @@ class Seen:
     edit: bool = False
     file: Mapping[str, Any] | None = None
     command: shell.Taken | None = None
-    flags: Mapping[str, bool] = field(default_factory=dict)
+    flags: Mapping[str, bool] = {}  # noqa: RUF012 - read only
     flag_source: str = "claimed"
     echoed: bool = False
     edited: tuple[str, ...] = ()
@@ -78,6 +79,7 @@ def see(  # noqa: PLR0913 - one keyword a thing that was seen
     error: str | None = None,
     file: Mapping[str, Any] | None = None,
     flags: Mapping[str, Any] | None = None,
+    flag_source: str = "claimed",
     echoed: bool = False,
     root: str = "",
 ) -> Seen:
@@ -105,6 +107,7 @@ def see(  # noqa: PLR0913 - one keyword a thing that was seen
         file=file,
         command=command,
         flags={name: bool(value) for name, value in (flags or {}).items()},
+        flag_source=flag_source,
         echoed=echoed,
         edited=_edited(clean.value, command) if is_edit else (),
     )
@@ -124,6 +127,8 @@ def observe(
     Raises:
         NotFoundError: No such task.
     """
+    from handoff_memory.services import pruning, sealing  # noqa: PLC0415 - hooks go other ways
+
     task = tasks.get(tx, who, task_id)
     reply: Reply = {"ok": True}
     if seal and (drifted := sealing.drift(task, governing, seal)):
@@ -214,6 +219,9 @@ def recorded(  # noqa: PLR0913 - one argument a thing that was recorded
     task_id: str | None = None,
 ) -> Reply:
     """Record the system head or the tool contract, and name what breaks a prompt cache in it."""
+    from handoff_memory.rules import volatile  # noqa: PLC0415 - hooks see neither
+    from handoff_memory.services import sealing  # noqa: PLC0415
+
     task = tasks.get(tx, who, task_id)
     counted = tokens.estimate(text)
     data: dict[str, Any] = {"sha256": refs.hash_of(text), "tokens": counted}
@@ -289,6 +297,11 @@ def ruled(
 ) -> Reply:
     """What the project's rules and the task's budget say of an action."""
     state = task.state
+    if not (book.rules or book.problems or state.budget):
+        return {"verdict": "allow"}
+    from handoff_memory.rules import policy  # noqa: PLC0415 - most tasks have neither
+    from handoff_memory.services import sealing  # noqa: PLC0415
+
     judged = invariants.judge(
         *(book.rules, action, state.flags, state.approvals, now),
         edited_us=state.last_edit_at,

@@ -10,8 +10,7 @@ from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError
 from handoff_memory.rules import compass, ledger, pressure, redact, tokens
 from handoff_memory.services import lessons, sealing, tasks
-from handoff_memory.services.limits import Limits
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.services.tasks import Stable, Task
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import tasks as rows
@@ -209,8 +208,7 @@ def _changed(
         )
     before = sealing.seal(task, governing)
     old = task.stable
-    stable = replace(
-        old,
+    stable = old._replace(
         constraints=_grown(old.constraints, asked.constraints, rewrites=rewrites),
         decisions=_grown(old.decisions, asked.decisions, rewrites=rewrites),
         plan=_stepped(_steps(old.plan, asked.plan) if asked.plan else old.plan, asked.step),

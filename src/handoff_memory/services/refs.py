@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import lazy
 from handoff_memory.core.author import Author
@@ -26,8 +25,7 @@ _WORTH_IT: Final = 0.9  # compressed parts larger than this share of the plain o
 _PLACEHOLDER: Final = lazy.pattern(rb"\[redacted:[a-z0-9-]{1,40}\]")
 
 
-@dataclass(frozen=True, slots=True)
-class PayloadDraft:
+class PayloadDraft(NamedTuple):
     """A payload that is ready to be kept.
 
     Attributes:
