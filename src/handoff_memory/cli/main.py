@@ -32,6 +32,8 @@ _HOMES: Final = {
     "health": "health",
     "invariants": "invariants",
     "approve": "invariants",
+    "wrap": "wrap",
+    "run": "run",
 }
 _GOVERNING: Final = ("health", "tasks", "task", "recall", "audit", "invariants", "approve", "serve")
 _EPILOG: Final = """\b

@@ -1,0 +1,144 @@
+"""A guard in front of a program: opened late, and its own failure stops nobody's work.
+
+One thread at a time may use it, the same one always: the database stays on that thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from handoff_memory.app import Local, open_local
+from handoff_memory.core.author import Author
+from handoff_memory.core.errors import InvalidNameError
+from handoff_memory.guard import Call, Guard, Kept, Outcome, Verdict
+from handoff_memory.services import presence
+from handoff_memory.settings import Settings
+from handoff_memory.store.engine import Operation
+
+if TYPE_CHECKING:
+    from handoff_memory.server.tool import Tool
+
+T = TypeVar("T")
+
+RECALL: Final = "osiris_recall"
+PATIENCE_S: Final = 2.0  # a locked database must not hold a call up for longer
+
+
+class Watch:
+    """What the governor says of calls, and `allow` where it cannot say anything.
+
+    Args:
+        settings: Which memory, and as whom.
+        task_id: A task by name, else the one that the agent works at.
+        announced: The agent where no setting names it.
+        recall: What brings a ref back: a tool's name or a command.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        task_id: str | None = None,
+        announced: str | None = None,
+        recall: str = RECALL,
+    ) -> None:
+        self._settings = replace(settings, deadline_s=min(settings.deadline_s, PATIENCE_S))
+        self._task_id, self._announced, self._recall_by = task_id, announced, recall
+        self._opened = ExitStack()
+
+    def meet(self, announced: str | None) -> None:
+        """Learn the name by which the client introduces itself; the first one counts."""
+        self._announced = self._announced or announced
+
+    def before(self, call: Call) -> Verdict:
+        """Whether a call may be made."""
+        try:
+            return self._guard.before(call)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the call goes on
+            _say(error)
+            return Verdict("allow")
+
+    def after(self, call: Call, outcome: Outcome) -> Kept:
+        """What takes the place of a call's output, and what is to be said beside it."""
+        try:
+            kept = self._guard.after(call, outcome)
+            self._step_back()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the output passes
+            _say(error)
+            return Kept()
+        return kept
+
+    def recall_tool(self, name: str) -> dict[str, Any]:
+        """The recall tool as it is listed."""
+        return self._recall.described(name=name)
+
+    def recall(self, given: dict[str, Any]) -> dict[str, Any]:
+        """The result of a call of the recall tool, as the server gives it."""
+        from handoff_memory.server import replies  # noqa: PLC0415 - 0.3 s, for who recalls
+        from handoff_memory.server.arguments import parsed  # noqa: PLC0415 - likewise
+
+        tool = self._recall
+        try:
+            arguments = parsed(tool.arguments, given)
+            result = replies.result(asyncio.run(_called(tool, self._who, arguments)))
+        except Exception as error:  # noqa: BLE001 - nothing may escape a tool
+            result = replies.failure(error)
+        return result.model_dump(by_alias=True, exclude_unset=True)
+
+    def close(self) -> None:
+        """Close the memory."""
+        self._opened.close()
+
+    def _step_back(self) -> None:
+        """Be no second mind of the agent, next to the session in which it works."""
+        if self._settings.session is None:
+            self._local.write(lambda tx: presence.leave(tx, self._who))
+
+    @cached_property
+    def _local(self) -> Local:
+        return self._opened.enter_context(open_local(self._settings))
+
+    @cached_property
+    def _who(self) -> Author:
+        try:
+            return self._local.identity.author(self._announced)
+        except InvalidNameError:  # a name that no author can have
+            return self._local.identity.author()
+
+    @cached_property
+    def _guard(self) -> Guard:
+        return Guard(self._local, self._who, task_id=self._task_id, recall=self._recall_by)
+
+    @cached_property
+    def _recall(self) -> Tool:
+        # The models of arguments cost a fifth of a second.
+        from handoff_memory.server.governor_tools import GovernorTools  # noqa: PLC0415
+
+        return GovernorTools(_Here(self._local)).table[RECALL]
+
+
+class _Here:
+    """The memory as the server's tools ask for it, without leaving this thread."""
+
+    def __init__(self, local: Local) -> None:
+        self.settings = local.settings
+        self._local = local
+
+    async def read(self, operation: Operation[T]) -> T:
+        return self._local.read(operation)
+
+    async def write(self, operation: Operation[T]) -> T:
+        return self._local.write(operation)
+
+
+async def _called(tool: Tool, who: Author, arguments: Any) -> dict[str, Any]:
+    return await tool.call(who, arguments)
+
+
+def _say(error: Exception) -> None:
+    sys.stderr.write(f"handoff-memory: not governed: {type(error).__name__}: {error}\n")

@@ -1,0 +1,109 @@
+"""Another stdio MCP server behind the governor: its process, and the threads that carry lines."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import IO, Final, NoReturn
+
+from handoff_memory.gateway import process
+from handoff_memory.gateway.traffic import Traffic
+from handoff_memory.gateway.watch import Watch
+from handoff_memory.settings import Settings
+
+LEAVE_S: Final = 5.0  # for the server to end by itself, once its client has left
+DRAIN_S: Final = 2.0  # for what a server wrote before it ended
+
+
+def wrap(
+    settings: Settings, command: Sequence[str], *, task_id: str | None, name: str | None
+) -> NoReturn:
+    """Run a server between this process's stdin and stdout, and end with its exit status.
+
+    Raises:
+        NotStartedError: The command cannot be run.
+    """
+    child = process.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.forward_signals(child)
+    carrier = _Carrier(child, Watch(settings, task_id=task_id), name)
+    carrier.start()
+    status = process.status_of(child)
+    carrier.finish()
+    with suppress(OSError, ValueError):
+        sys.stderr.flush()
+    os._exit(status)  # a thread may wait for the client's next line, without end
+
+
+class _Carrier:
+    """Two threads that carry lines, and one for the governor."""
+
+    def __init__(self, child: subprocess.Popen[bytes], watch: Watch, name: str | None) -> None:
+        assert child.stdin is not None  # noqa: S101 - both are pipes
+        assert child.stdout is not None  # noqa: S101 - likewise
+        self._child, self._watch = child, watch
+        self._wire_in, self._wire_out = _wire()
+        self._child_in, self._child_out = child.stdin, child.stdout
+        self._governor = ThreadPoolExecutor(1, thread_name_prefix="governor")
+        self._traffic = Traffic(
+            watch, self._later, _sender(self._wire_out), _sender(self._child_in), name
+        )
+        self._answers = threading.Thread(target=self._carry_answers, name="server", daemon=True)
+
+    def start(self) -> None:
+        """Begin to carry."""
+        self._answers.start()
+        threading.Thread(target=self._carry_requests, name="client", daemon=True).start()
+
+    def finish(self) -> None:
+        """Hand over to the client what the server wrote before it ended."""
+        self._answers.join(DRAIN_S)
+        self._later(self._watch.close)
+        self._governor.shutdown()
+
+    def _carry_requests(self) -> None:
+        with suppress(OSError):
+            for line in self._wire_in:
+                self._traffic.from_client(line)
+        self._later(self._close_child_in)  # behind the calls that are still judged
+        process.end(self._child, LEAVE_S)
+
+    def _carry_answers(self) -> None:
+        with suppress(OSError):
+            for line in self._child_out:
+                self._traffic.from_server(line)
+        process.end(self._child, LEAVE_S)
+
+    def _close_child_in(self) -> None:
+        with suppress(OSError):
+            self._child_in.close()
+
+    def _later(self, work: Callable[[], object]) -> None:
+        with suppress(RuntimeError):  # shut down: the server is gone
+            self._governor.submit(work)
+
+
+def _wire() -> tuple[IO[bytes], IO[bytes]]:
+    """This process's stdin and stdout for the protocol alone; whoever prints meets stderr."""
+    wire_in = os.fdopen(os.dup(0), "rb")
+    wire_out = os.fdopen(os.dup(1), "wb")
+    silence = os.open(os.devnull, os.O_RDWR)
+    os.dup2(silence, 0)
+    os.close(silence)
+    os.dup2(2, 1)
+    return wire_in, wire_out
+
+
+def _sender(stream: IO[bytes]) -> Callable[[bytes], None]:
+    lock = threading.Lock()
+
+    def send(line: bytes) -> None:
+        with lock, suppress(OSError, ValueError):  # who is gone reads nothing
+            stream.write(line)
+            stream.flush()
+
+    return send
