@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.model import Model
+from agents.model import Model, Use
 
 PROGRAMS = Path(__file__).parent / "node_modules" / ".bin"
 START_S = 60  # how long a client waits for a server on a machine that is busy
@@ -94,17 +94,21 @@ class AgentClient:
         name: What `handoff-memory install` calls it.
         configure: Writes its settings for a desk.
         command: Its program and arguments for a prompt.
+        resumed: The same, in the session that was there last.
+        shell: How its model runs a shell command.
         environ: What its environment holds beside the bare one.
     """
 
     name: str
     configure: Callable[[Desk], None]
     command: Callable[[str], Sequence[str]]
+    resumed: Callable[[str], Sequence[str]]
+    shell: Callable[[str], Use]
     environ: Callable[[Desk], Mapping[str, str]] = field(default=lambda _: {})
 
-    def ask(self, desk: Desk, prompt: str, *options: str) -> str:
+    def ask(self, desk: Desk, prompt: str, *, resumes: bool = False) -> str:
         """What the client prints when it is asked; it ends well."""
-        command = [*self.command(prompt), *options]
+        command = self.resumed(prompt) if resumes else self.command(prompt)
         return desk.run(*command, **self.environ(desk)).stdout
 
 
@@ -116,12 +120,15 @@ def _stdio(desk: Desk) -> dict[str, Any]:
 # --- Claude Code -------------------------------------------------------------------------------
 
 
+_CLAUDE_MAY = ("mcp__handoff-memory__*", "mcp__files__*", "Bash", "Read")
+
+
 def _configure_claude(desk: Desk) -> None:
     desk.keep(".claude.json", {"mcpServers": {"handoff-memory": {"type": "stdio", **_stdio(desk)}}})
 
 
-def _claude(prompt: str) -> Sequence[str]:
-    return ("claude", "-p", prompt, "--allowedTools", "mcp__handoff-memory__*", "Bash", "Read")
+def _claude(prompt: str, *options: str) -> Sequence[str]:
+    return ("claude", "-p", prompt, *options, "--allowedTools", *_CLAUDE_MAY)
 
 
 def _claude_environ(desk: Desk) -> Mapping[str, str]:
@@ -138,7 +145,14 @@ def _claude_environ(desk: Desk) -> Mapping[str, str]:
     }
 
 
-CLAUDE_CODE = AgentClient("claude-code", _configure_claude, _claude, _claude_environ)
+CLAUDE_CODE = AgentClient(
+    "claude-code",
+    _configure_claude,
+    _claude,
+    lambda prompt: _claude(prompt, "--continue"),
+    lambda command: Use("^Bash$", {"command": command, "description": "Run it"}),
+    _claude_environ,
+)
 
 
 # --- Codex -------------------------------------------------------------------------------------
@@ -177,11 +191,15 @@ def _configure_codex(desk: Desk) -> None:
     desk.keep(".codex/config.toml", _CODEX_MODEL.format(address=desk.model.address) + server + env)
 
 
-def _codex(prompt: str) -> Sequence[str]:
-    return ("codex", "exec", "--skip-git-repo-check", "--json", prompt)
-
-
-CODEX = AgentClient("codex", _configure_codex, _codex, lambda _: {"SCRIPTED_KEY": _KEY})
+_CODEX_OPTIONS = ("--skip-git-repo-check", "--json", "--dangerously-bypass-hook-trust")
+CODEX = AgentClient(
+    "codex",
+    _configure_codex,
+    lambda prompt: ("codex", "exec", *_CODEX_OPTIONS, prompt),
+    lambda prompt: ("codex", "exec", "resume", *_CODEX_OPTIONS, "--last", prompt),
+    lambda command: Use("^exec_command$", {"cmd": command}),
+    lambda _: {"SCRIPTED_KEY": _KEY},
+)
 
 
 # --- Gemini CLI --------------------------------------------------------------------------------
@@ -198,9 +216,9 @@ def _configure_gemini(desk: Desk) -> None:
     )
 
 
-def _gemini(prompt: str) -> Sequence[str]:
-    options = ("-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-o", "json")
-    return ("gemini", "-p", prompt, *options)
+def _gemini(prompt: str, *options: str) -> Sequence[str]:
+    always = ("-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-o", "json")
+    return ("gemini", "-p", prompt, *always, *options)
 
 
 def _gemini_environ(desk: Desk) -> Mapping[str, str]:
@@ -211,7 +229,14 @@ def _gemini_environ(desk: Desk) -> Mapping[str, str]:
     }
 
 
-GEMINI = AgentClient("gemini", _configure_gemini, _gemini, _gemini_environ)
+GEMINI = AgentClient(
+    "gemini",
+    _configure_gemini,
+    _gemini,
+    lambda prompt: _gemini(prompt, "--resume", "latest"),
+    lambda command: Use("^run_shell_command$", {"command": command}),
+    _gemini_environ,
+)
 
 
 # --- opencode ----------------------------------------------------------------------------------
@@ -240,12 +265,19 @@ def _configure_opencode(desk: Desk) -> None:
     )
 
 
-def _opencode(prompt: str) -> Sequence[str]:
-    return ("opencode", "run", "--format", "json", prompt)
+def _opencode(prompt: str, *options: str) -> Sequence[str]:
+    return ("opencode", "run", "--format", "json", *options, prompt)
 
 
 def _opencode_environ(_: Desk) -> Mapping[str, str]:
     return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
 
 
-OPENCODE = AgentClient("opencode", _configure_opencode, _opencode, _opencode_environ)
+OPENCODE = AgentClient(
+    "opencode",
+    _configure_opencode,
+    _opencode,
+    lambda prompt: _opencode(prompt, "--continue"),
+    lambda command: Use("^bash$", {"command": command, "description": "Run it"}),
+    _opencode_environ,
+)

@@ -8,8 +8,23 @@ from pathlib import Path
 
 import pytest
 
+from actors import git
 from agents.clients import PROGRAMS, Desk
 from agents.model import Model, scripted_model
+from agents.payload import LOG
+
+RULES = """\
+[[invariant]]
+id = "tests-before-commit"
+when = { tool = "git.commit" }
+require = { state = "tests_passed" }
+message = "Cannot commit while tests are failing"
+"""
+FAILING = """\
+echo run >> "$HOME/runs"
+echo "no such column: price" >&2
+exit 3
+"""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -43,5 +58,26 @@ def desk(tmp_path: Path, database: Path, model: Model) -> Callable[..., Desk]:
         for folder in (home, project):
             folder.mkdir(parents=True)
         return Desk(agent, home, project, database, model)
+
+    return furnished
+
+
+@pytest.fixture
+def checkout(desk: Callable[..., Desk]) -> Callable[..., Desk]:
+    """A desk whose project is a checkout with a rule, tests, work to commit and a big log."""
+
+    def furnished(agent: str) -> Desk:
+        found = desk(agent)
+        project = found.project
+        (project / ".osiris").mkdir()
+        (project / ".osiris" / "invariants.toml").write_text(RULES, "utf-8")
+        (project / "Makefile").write_text("test:\n\t@echo 3 passed\n", "utf-8")
+        (project / "fails.sh").write_text(FAILING, "utf-8")
+        (project / "big.log").write_text(LOG, "utf-8")
+        git(project, "init", "-q", "-b", "main")
+        git(project, "config", "user.name", "t")
+        git(project, "config", "user.email", "t@example.org")
+        git(project, "add", "Makefile")
+        return found
 
     return furnished

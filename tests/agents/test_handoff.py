@@ -40,11 +40,7 @@ class Leg:
 
     def got(self, tool: str) -> list[dict[str, Any]]:
         """Replies of a tool, as the model was sent them."""
-        return [
-            orjson.loads(result.text[result.text.index("{") : result.text.rindex("}") + 1])
-            for result in self.sent[-1].results
-            if result.tool.endswith(tool)
-        ]
+        return [result.reply for result in self.sent[-1].results if result.tool.endswith(tool)]
 
     @property
     def thread(self) -> str:

@@ -27,6 +27,13 @@ class Result:
     tool: str
     text: str
 
+    @property
+    def reply(self) -> Body:
+        """Its JSON, without what a client sets around it."""
+        start, end = self.text.index("{"), self.text.rindex("}") + 1
+        found: Body = orjson.loads(self.text[start:end])
+        return found
+
 
 @dataclass(frozen=True)
 class Sent:
