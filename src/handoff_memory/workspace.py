@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,6 +33,8 @@ def project(folder: Path) -> str:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
+    import subprocess  # noqa: PLC0415 - most calls of a hook ask git nothing
+
     try:
         done = subprocess.run(  # noqa: S603 - fixed program and arguments
             [*_GIT, "-C", str(folder), *arguments],

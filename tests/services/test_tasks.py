@@ -28,8 +28,7 @@ from handoff_memory.core.errors import (
 )
 from handoff_memory.core.task_state import TaskState
 from handoff_memory.services import checkpointing, observing, planning, tasks, verify
-from handoff_memory.services.limits import Limits
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.settings import Settings
 from handoff_memory.store import tasks as rows
 from processes import big

@@ -14,7 +14,7 @@ class _Pattern(Generic[AnyStr]):
     """Stands for a pattern; what is asked of it, it asks of the compiled one, and keeps."""
 
     def __init__(self, form: AnyStr, flags: int) -> None:
-        self._form = form
+        self._form: AnyStr = form
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from typing import Final
@@ -132,6 +131,8 @@ def delimiter(text: str) -> str | None:
 
 
 def _columns(line: str, separator: str) -> int:
+    import csv  # noqa: PLC0415 - only for what may be a table
+
     try:
         return len(next(csv.reader([line], delimiter=separator), ()))
     except csv.Error:  # a field beyond the limit of the csv module

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from handoff_memory.core import lazy
 from handoff_memory.core.errors import InvalidNameError, ReservedScopeError
@@ -17,8 +17,7 @@ _SHARED_SCOPES = ("global/", "agent/")
 _NUMBER = lazy.pattern("[0-9]{1,19}")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Name:
+class Name(NamedTuple):
     """A record's name, and the version where one is meant."""
 
     scope: str

@@ -22,8 +22,7 @@ from handoff_memory.core.errors import NotFoundError
 from handoff_memory.core.names import Name, parse_name
 from handoff_memory.rules import prefix
 from handoff_memory.services import handoff, planning, reading, recalling, sealing, search, tasks
-from handoff_memory.services.limits import Limits
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Tx
 
