@@ -47,6 +47,10 @@ def test_the_page_of_errors_has_each_code_once() -> None:
     assert sorted(codes) == sorted(kind.code for kind in error_types())
 
 
+def test_the_page_of_clients_is_current(generate_docs: ModuleType) -> None:
+    assert (DOCS / "clients.md").read_text("utf-8") == generate_docs.clients_page(), STALE
+
+
 def test_the_vectors_of_the_format_are_current(generate_docs: ModuleType) -> None:
     assert (DOCS / "format.md").read_text("utf-8") == generate_docs.format_page(), STALE
 
@@ -129,6 +133,8 @@ def test_the_readme_gives_the_defaults_of_the_governor() -> None:
     assert f"| `OSIRIS_CACHE_TTL_S` | {default.cache_ttl_s} |" in README
     assert f"| `OSIRIS_PRUNE_MODE` | `{default.prune_mode}` |" in README
     assert f"| `OSIRIS_PRUNE_THRESHOLD_TOKENS` | {default.prune_threshold_tokens} |" in README
+    assert f"| `OSIRIS_STUB_TOKENS` | `{default.stub_tokens}` |" in README
+    assert f"| `OSIRIS_HOOK_DEADLINE_MS` | {default.hook_deadline_ms} |" in README
     assert f"| `MEMORY_TOOLS` | `{default.tools}` |" in README
 
 

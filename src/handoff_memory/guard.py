@@ -7,13 +7,12 @@ and a big result kept, and a stub says what may enter the prompt in its place.
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from handoff_memory.action import action_of
 from handoff_memory.app import Local, governing
 from handoff_memory.core import calls
 from handoff_memory.core.author import Author
@@ -313,63 +312,6 @@ class Guard:
         )
         book = self._rules.read()
         return action_of(self._settings.folder, self._who, call.tool, clean.value, seen, book)
-
-
-def action_of(
-    folder: Path,
-    who: Author,
-    tool: str,
-    args: Mapping[str, Any],
-    seen: Seen,
-    book: invariants.Book,
-) -> invariants.Action:
-    """What rules are held against: a call with its paths spelled out, and the branch if one asks.
-
-    Args:
-        folder: Of the project, absolute.
-        who: Who acts.
-        tool: What is called.
-        args: Its arguments without secrets: a verdict repeats what it matched.
-        seen: The same call by its signatures.
-        book: The rules; without any, nothing is looked up.
-    """
-    from handoff_memory.rules import invariants  # noqa: PLC0415 - brings globs and TOML
-
-    if not book.rules:
-        return invariants.Action(tool=tool)
-    named = calls.paths_of(args)
-    commands = seen.command.commands if seen.command else ()
-    redirected = [write.path for command in commands for write in command.writes]
-    reads = calls.only_reads(tool)
-    root = str(folder)
-    return invariants.Action(
-        tool=tool,
-        args=args,
-        agent=who.agent,
-        branch=_branch(folder) if any(rule.when.branches for rule in book.rules) else None,
-        writes=_spelled(root, redirected if reads else [*named, *redirected]),
-        reads=_spelled(root, named) if reads else (),
-        command=seen.command,
-        root=root,
-        folds_case=sys.platform in {"win32", "darwin"},
-    )
-
-
-def _branch(folder: Path) -> str | None:
-    from handoff_memory import workspace  # noqa: PLC0415 - starts git: only where a rule asks
-
-    here = workspace.state(folder)
-    return None if here is None else here["branch"]
-
-
-def _spelled(root: str, paths: Iterable[str]) -> tuple[str, ...]:
-    """Each path as it was given, and where it leads once links are followed."""
-    found: list[str] = []
-    for path in paths:
-        found.append(path)
-        with suppress(OSError, ValueError, RuntimeError):  # too long, a NUL, a loop of links
-            found.append(str(Path(root, path.removeprefix("file://")).resolve()))
-    return tuple(found)
 
 
 def _error(outcome: Outcome, text: str) -> str | None:
