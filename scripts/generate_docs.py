@@ -1,7 +1,8 @@
 """Write the pages of docs/ that are made from the code; `--check` only says which are out of date.
 
-docs/errors.md comes from the error classes, the test vectors of docs/format.md from core.entry and
-rules.prefix, and docs/demo-transcript.md from a run of the demo.
+docs/errors.md comes from the error classes, docs/clients.md from the table of what hooks can do,
+the test vectors of docs/format.md from core.entry and rules.prefix, and docs/demo-transcript.md
+from a run of the demo.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from handoff_memory.core.errors import (
     StorageError,
     error_types,
 )
+from handoff_memory.hooks.capabilities import CLIENTS, Client, Power
 from handoff_memory.rules import prefix
 
 ROOT: Final = Path(__file__).parents[1]
@@ -54,6 +56,19 @@ A tool that fails answers with `isError` and a JSON object:
 After `database_io`, or where a reply was lost on its way, a write may have landed all the same.
 Send it again with the same `request_id`: what was done is not done twice, and the reply says
 `replayed: true`.
+"""
+_CLIENTS_HEAD: Final = """\
+# Clients and their hooks
+
+What `handoff-memory hook` can do in each client that has hooks. This page is written by
+`python scripts/generate_docs.py` from `handoff_memory.hooks.capabilities`; a test compares them.
+
+`handoff-memory doctor` says what is in force on this machine: `enforced` only after the client's
+own hook command has refused a canary, else `advisory`. A hook never grants a permission, never
+changes a call's arguments, never stops a compaction, and ends with exit status 0.
+
+Where a client has no hooks, or a hook cannot replace an output, `handoff-memory wrap` stands in
+front of an MCP server and `handoff-memory run` around a shell command.
 """
 _FAMILIES: Final[dict[type[MemoryFault], str]] = {
     InputError: "The call is wrong",
@@ -288,8 +303,33 @@ def transcript_page() -> str:
     return done.stdout
 
 
+def clients_page() -> str:
+    """The text of docs/clients.md."""
+    return "\n".join([_CLIENTS_HEAD, *map(_client, CLIENTS.values())])
+
+
+def _client(client: Client) -> str:
+    observed = f"version {client.observed}" if client.observed else "none: from its documents"
+    lines = [
+        f"## {client.name}\n",
+        f"Observed: {observed}.{f' Also: {client.note}.' if client.note else ''}\n",
+        "| event | of the client | refuses a call | replaces outputs | tells the model | note |",
+        "|---|---|---|---|---|---|",
+        *(_power(kind, power) for kind, power in client.powers.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _power(kind: str, power: Power) -> str:
+    cells = [f"`{kind}`", power.event]
+    cells += ["yes" if power.blocks else "", power.replaces]
+    cells += ["yes" if power.adds_context else "", power.note]
+    return f"| {' | '.join(cells)} |"
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "errors.md": errors_page,
+    "clients.md": clients_page,
     "format.md": format_page,
     "demo-transcript.md": transcript_page,
 }

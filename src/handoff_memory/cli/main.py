@@ -32,6 +32,7 @@ _HOMES: Final = {
     "health": "health",
     "invariants": "invariants",
     "approve": "invariants",
+    "hook": "hook",
     "wrap": "wrap",
     "run": "run",
 }
