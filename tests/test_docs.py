@@ -15,7 +15,7 @@ from handoff_memory.rules.invariants import parse
 from handoff_memory.server.governor_tools import GovernorTools
 from handoff_memory.server.memory_tools import MemoryTools
 from handoff_memory.services import limits
-from handoff_memory.settings import read_settings
+from handoff_memory.settings import read_home, read_settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -74,7 +74,7 @@ def test_a_stale_page_is_named_and_left_alone(
 
 
 def test_the_readme_lists_every_variable_that_is_read() -> None:
-    source = inspect.getsource(read_settings)
+    source = inspect.getsource(read_settings) + inspect.getsource(read_home)
     read = set(re.findall(r'env(?:\.get\(|\[|, )"([A-Z_]+)"', source))
 
     listed = re.findall(r"^\| `([A-Z_]+)` \|", README, re.MULTILINE)
