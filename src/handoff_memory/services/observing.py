@@ -64,7 +64,7 @@ class Seen(NamedTuple):
     edit: bool = False
     file: Mapping[str, Any] | None = None
     command: shell.Taken | None = None
-    flags: Mapping[str, bool] = {}  # noqa: RUF012 - read only
+    flags: Mapping[str, bool] = {}
     flag_source: str = "claimed"
     echoed: bool = False
     edited: tuple[str, ...] = ()

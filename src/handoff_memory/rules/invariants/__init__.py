@@ -13,10 +13,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from handoff_memory.rules.invariants.action import Action
     from handoff_memory.rules.invariants.book import parse, strict
     from handoff_memory.rules.invariants.contents import Book, Problem
     from handoff_memory.rules.invariants.judging import Finding, Judgement, Reliance, judge
-    from handoff_memory.rules.invariants.match import Action, spellings
+    from handoff_memory.rules.invariants.match import spellings
     from handoff_memory.rules.invariants.rule import Paths, Require, Rule, VerdictName, When
 
 __all__ = [
@@ -38,10 +39,11 @@ __all__ = [
 ]
 
 _PARTS = {
+    "action": ("Action",),
     "book": ("parse", "strict"),
     "contents": ("Book", "Problem"),
     "judging": ("Finding", "Judgement", "Reliance", "judge"),
-    "match": ("Action", "spellings"),
+    "match": ("spellings",),
     "rule": ("Paths", "Require", "Rule", "VerdictName", "When"),
 }
 

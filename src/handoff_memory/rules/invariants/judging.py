@@ -8,7 +8,8 @@ from typing import Final
 
 from handoff_memory.core.task_state import CLEARED_BY_EDIT, Flag
 from handoff_memory.core.times import SECOND, iso
-from handoff_memory.rules.invariants.match import Action, Match, matched
+from handoff_memory.rules.invariants.action import Action
+from handoff_memory.rules.invariants.match import Match, matched
 from handoff_memory.rules.invariants.rule import SEVERITY, Require, Rule, VerdictName
 
 _REFUSING: Final = frozenset({"block", "ask"})
