@@ -32,6 +32,8 @@ _HOMES: Final = {
     "health": "health",
     "invariants": "invariants",
     "approve": "invariants",
+    "install": "install",
+    "uninstall": "install",
     "hook": "hook",
     "wrap": "wrap",
     "run": "run",
