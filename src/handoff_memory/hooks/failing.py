@@ -5,8 +5,10 @@ Nothing here needs the database, which may be what failed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import MemoryFault
@@ -17,28 +19,32 @@ from handoff_memory.settings import Settings, read_home, read_settings
 
 
 def refusal(options: Options, event: Event | None, why: str) -> str | None:
-    """Why a call that could not be judged must not be made, or None where it may.
+    """Why a call that could not be judged must not be made, or None where it may."""
+    if event is None or event.kind != "before-tool":
+        return None
+    settings = _settings(options)
+    who = Author(_agent(options, settings), event.session or "")
+    return unjudged(_folder(options, event, settings), who, event.tool, event.args, why)
+
+
+def unjudged(folder: Path, who: Author, tool: str, args: Mapping[str, Any], why: str) -> str | None:
+    """Why a call must not be made that could not be judged, or None where it may.
 
     It may unless a rule with `fail_closed` is about it: a flag or an approval that would let it
     pass cannot be looked up.
     """
-    if event is None or event.kind != "before-tool":
-        return None
     from handoff_memory.guard import action_of  # noqa: PLC0415 - only where a call waits
     from handoff_memory.rulebook import RuleBook  # noqa: PLC0415
     from handoff_memory.rules import invariants  # noqa: PLC0415
     from handoff_memory.services import observing  # noqa: PLC0415
     from handoff_memory.services.limits import Limits  # noqa: PLC0415
 
-    settings = _settings(options)
-    folder = _folder(options, event, settings)
     found = RuleBook(folder).read().rules
     book = invariants.Book(tuple(rule for rule in found if rule.fail_closed))
     if not book.rules:
         return None
-    seen = observing.see(Limits(), event.tool, event.args, root=str(folder))
-    who = Author(_agent(options, settings), event.session or "")
-    action = action_of(folder, who, event.tool, event.args, seen, book)
+    seen = observing.see(Limits(), tool, args, root=str(folder))
+    action = action_of(folder, who, tool, args, seen, book)
     judged = invariants.judge(book.rules, action, {}, {}, 0)
     if judged.verdict not in {"block", "ask"}:
         return None
