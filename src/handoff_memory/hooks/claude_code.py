@@ -21,6 +21,8 @@ _NAMES: Final[Mapping[Kind, tuple[str, ...]]] = {
 # Compaction and the end of a session take no context.
 _TAKE_CONTEXT: Final = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse")
 _EXIT: Final = "Exit code "
+# With these Claude Code shows a preview of what a file holds.
+_PERSISTED: Final = ("persistedOutputPath", "persistedOutputSize")
 
 SILENCE: Final = None
 
@@ -93,6 +95,7 @@ def _succeeded(event: Event, response: Any) -> Event:
         is_partial=is_read and (asked.get("offset") or asked.get("limit")) is not None,
         shape=response,
         is_replaceable=event.subagent is None and text is not None,
+        kept_at=texts(more, "persistedOutputPath"),
     )
 
 
@@ -125,7 +128,8 @@ def _shaped(shape: Any, stub: str) -> Any:  # noqa: C901, PLR0911 - one case a s
         case [{"type": "text"}, *_]:
             return [{"type": "text", "text": stub}]
         case {"stdout": _, "stderr": _}:
-            return {**shape, "stdout": stub, "stderr": ""}
+            kept = {name: value for name, value in shape.items() if name not in _PERSISTED}
+            return {**kept, "stdout": stub, "stderr": ""}
         case {"file": {**file}}:
             return {**shape, "file": {**file, "content": stub, "numLines": 1, "startLine": 1}}
         case {"content": [{"type": "text"}, *_]}:

@@ -66,6 +66,7 @@ class Event(NamedTuple):
         prompt: What the person wrote.
         source: Why a session starts or ends, or a compaction runs.
         transcript: The client's record of the session, where it says more than the payload.
+        kept_at: The client's file with the whole output, where the payload has a part.
     """
 
     kind: Kind
@@ -86,6 +87,7 @@ class Event(NamedTuple):
     prompt: str = ""
     source: str = ""
     transcript: str | None = None
+    kept_at: str | None = None
 
 
 class Answer(NamedTuple):

@@ -22,6 +22,7 @@ _TAKE_CONTEXT: Final = ("SessionStart", "BeforeAgent", "AfterTool")
 _OPEN: Final = "<untrusted_context>\n"
 _CLOSE: Final = "\n</untrusted_context>"
 _STATUS: Final = "\nExit Code: "
+_GROUP: Final = "\nProcess Group PGID: "
 # The model gets a replaced result as an error, so the text itself says that it is none.
 _NO_ERROR: Final = "The call succeeded; this stands for its output.\n"
 
@@ -77,7 +78,9 @@ def _answered(event: Event, response: Mapping[str, Any]) -> Event:
     text = text if text is None else _unwrapped(text)
     status, is_shell = None, event.tool == "run_shell_command"
     if is_shell and text is not None:
+        # The last line numbers the process: two equal outputs differ in nothing else.
         text = text.removeprefix("Output: ")
+        text = text.rpartition(_GROUP)[0] or text
         number = text.rpartition(_STATUS)[2].partition("\n")[0] if _STATUS in text else "0"
         status = int(number) if number.isdigit() else None
     failed = texts(table(response.get("error")), "message")

@@ -92,14 +92,14 @@ class Hook:
     def _governed(self, event: Event) -> None:
         from handoff_memory.app import open_local  # noqa: PLC0415
         from handoff_memory.guard import Guard  # noqa: PLC0415
-        from handoff_memory.hooks import acting, gaps, rollout  # noqa: PLC0415
+        from handoff_memory.hooks import acting, gaps, persisted, rollout  # noqa: PLC0415
 
         settings = self._settings(event)
         with open_local(settings) as local:
             # This process ends at once; the session goes on.
             who = local.identity.author(self._options.client)._replace(pid=None)
             guard = Guard(local, who)
-            self._give(acting.act(guard, rollout.completed(event)))
+            self._give(acting.act(guard, rollout.completed(persisted.completed(event))))
             gaps.settle(settings.home, settings.database, who.agent, guard.gap)
 
     def _settings(self, event: Event) -> Settings:
