@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 AGENTS := tests/agents/node_modules
 WORKERS ?= auto
 
-.PHONY: demo test test-clients test-agents test-stress check bench-startup clean
+.PHONY: demo test test-clients test-agents test-stress check packages bench-startup clean
 
 demo: $(READY)
 	@$(BIN)/python demo/run.py
@@ -25,6 +25,9 @@ test-agents: $(READY) $(AGENTS)/.ready
 
 check: $(READY)
 	PATH="$(abspath $(BIN)):$$PATH" scripts/check
+
+packages: $(READY)
+	$(BIN)/python scripts/build_packages.py
 
 bench-startup: $(READY)
 	$(BIN)/python bench/startup.py
