@@ -88,7 +88,8 @@ def _kind(name: str, form: str, *hints: str) -> _Kind:
 
 
 # Something before a number joins it to a name (v1.5s, a_12ms), which then is no duration. A kind is
-# looked for only where a hint of it occurs: a pass for each is faster than one pass for all.
+# looked for only where a hint of it occurs, or without hints where a digit does: a pass for each is
+# faster than one pass for all.
 _FREE: Final = r"(?<![\w.-])"
 _TEMPORARY: Final = _kind("tmp", _TEMP, "/tmp/", "/var/", "/shm/", "Temp")  # noqa: S108
 _COMMON: Final = (
@@ -111,6 +112,7 @@ _IN_ERRORS: Final = (
     _kind("percent", _PERCENT, "%", "/", " of "),
 )
 
+_DIGIT: Final = lazy.pattern(r"\d")
 _ANSI: Final = lazy.pattern(
     r"\x1b(?:\[[0-9;?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?)"
 )
@@ -410,8 +412,9 @@ _SHOWN: Final[Mapping[str, Any]] = {"tmp": _temporary, "port": r"\1<port>"}
 
 def _fold(text: str, kinds: Iterable[_Kind]) -> str:
     """The text with volatile parts as `<kind>`, runs of blanks as one, and no empty lines."""
+    has_digit = _DIGIT.search(text) is not None
     for name, hints, form in kinds:
-        if not hints or any(hint in text for hint in hints):
+        if any(hint in text for hint in hints) if hints else has_digit:
             text = form.sub(_SHOWN.get(name, f"<{name}>"), text)
     lines = (_BLANKS.sub(" ", line).strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)

@@ -83,9 +83,11 @@ def estimate(text: str) -> int:
 
 
 def _estimate(text: str) -> int:
+    if not text:
+        return 0
     found = features(text)
     weighed = sum(WEIGHTS[name] * count for name, count in found.items())
-    return max(round(weighed), 1 if text else 0)
+    return max(round(weighed), 1)
 
 
 def features(text: str) -> dict[str, float]:
