@@ -42,15 +42,13 @@ _SAID: Final = {
 )
 @click.argument("client", required=False)
 @_SCOPE
-@click.option("--agent-id", metavar="NAME", help="Its AGENT_ID; else the client's own name.")
 @click.option("--hooks", is_flag=True, help="Also its hooks: judge each call, keep each output.")
 @click.option("--list", "lists", is_flag=True, help="Show the clients.")
 @_DRY_RUN
-def install(  # noqa: PLR0913 - one argument a flag
+def install(
     call: Call,
     client: str | None,
     scope: Scope,
-    agent_id: str | None,
     *,
     hooks: bool,
     lists: bool,
@@ -59,13 +57,13 @@ def install(  # noqa: PLR0913 - one argument a flag
     """Put the server, and with --hooks its hooks, into a client's own files.
 
     What stands there stays, comments too; a copy is put beside it. For a client whose file is not
-    edited, the entry is printed.
+    edited, the entry is printed. Without --agent-id the agent has the client's own name.
     """
     places = read_places()
     if lists:
         return _listed(call, places)
     found = _client(client)
-    agent = names.agent_id(agent_id or flags().get("AGENT_ID") or found.key)
+    agent = names.agent_id(flags().get("AGENT_ID") or found.key)
     python, database = _interpreter(), call.memory.settings.database
     started = commands.launch(python, agent, database)
     notes = list(_notes(found, scope, python, hooks=hooks))

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError
 from handoff_memory.rules import compass, ledger, pressure, redact, tokens
-from handoff_memory.services import lessons, sealing, tasks
+from handoff_memory.services import enforcement, lessons, sealing, tasks
 from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.services.tasks import Stable, Task
 from handoff_memory.services.writing import Reply
@@ -52,7 +52,9 @@ def plan(tx: Tx, who: Author, governing: Governing, asked: PlanRequest) -> Reply
         return _started(tx, who, governing, asked)
     task = tasks.get(tx, who, asked.task)
     if mode == "status":
-        return status(task, governing)
+        proven = enforcement.standing(tx, who)
+        told = status(task, governing)
+        return {**told, "enforcement": proven} if proven else told
     if mode == "resume":
         return _resumed(tx, who, governing, task)
     if mode == "promote":
