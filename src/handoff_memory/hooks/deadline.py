@@ -17,10 +17,13 @@ class Deadline:
     Args:
         seconds: From now.
         late: Called shortly before, to answer for the work that is not done; it may hang.
+        silent: Called at the end, to answer that there is no answer.
     """
 
-    def __init__(self, seconds: float, late: Callable[[], None]) -> None:
-        self._late = late
+    def __init__(
+        self, seconds: float, *, late: Callable[[], object], silent: Callable[[], object]
+    ) -> None:
+        self._late, self._silent = late, silent
         self._timers: tuple[Timer, ...] = ()
         self.move(seconds)
 
@@ -28,7 +31,13 @@ class Deadline:
         """Count anew, from now."""
         for timer in self._timers:
             timer.cancel()
-        self._timers = (Timer(seconds * _SHARE, self._late), Timer(seconds, os._exit, (0,)))
+        self._timers = (Timer(seconds * _SHARE, self._late), Timer(seconds, self._end))
         for timer in self._timers:
             timer.daemon = True
             timer.start()
+
+    def _end(self) -> None:
+        try:
+            self._silent()
+        finally:
+            os._exit(0)

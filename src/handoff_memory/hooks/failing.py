@@ -33,7 +33,7 @@ def unjudged(folder: Path, who: Author, tool: str, args: Mapping[str, Any], why:
     It may unless a rule with `fail_closed` is about it: a flag or an approval that would let it
     pass cannot be looked up.
     """
-    from handoff_memory.guard import action_of  # noqa: PLC0415 - only where a call waits
+    from handoff_memory.action import action_of  # noqa: PLC0415 - only where a call waits
     from handoff_memory.rulebook import RuleBook  # noqa: PLC0415
     from handoff_memory.rules import invariants  # noqa: PLC0415
     from handoff_memory.services import observing  # noqa: PLC0415

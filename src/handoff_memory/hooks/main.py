@@ -68,7 +68,9 @@ class Hook:
         self._event: Event | None = None
         self._once = Lock()
         self._scale = 2 if options.kind in _PATIENT else 1
-        self._deadline = Deadline(_SECONDS * self._scale, self._too_late)
+        self._deadline = Deadline(
+            _SECONDS * self._scale, late=self._too_late, silent=lambda: self._give(NOTHING)
+        )
 
     def run(self) -> None:
         """Read the event, tell the governor, answer."""
