@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 if TYPE_CHECKING:
     from handoff_memory.core.canonical import JsonValue
 
-from handoff_memory.rules.redact.kinds import FOLDED_ROWS, LONG_WORD, TOKEN_ROWS, Row
+from handoff_memory.rules.redact.kinds import AFTER_NAME, FOLDED_ROWS, LONG_WORD, TOKEN_ROWS, Row
 
 T = TypeVar("T")
 
@@ -44,14 +44,20 @@ def _possible(text: str) -> list[Row]:
     raw = text.encode("utf-8", "surrogatepass")
     words = raw.translate(_SPACED).split()
     tokens = b" ".join([word for word in words if len(word) >= LONG_WORD])
-    folded = raw.lower()
+    folded = raw.lower() + b"\n"
     return [
         row
         for rows, subject in ((TOKEN_ROWS, tokens), (FOLDED_ROWS, folded))
         if subject  # short words hold no token, and are what most texts are made of
         for row in rows
-        if any(hint in subject for hint in row.hints)
+        if any(_occurs(hint, subject, named=row.name is not None) for hint in row.hints)
     ]
+
+
+def _occurs(hint: bytes, subject: bytes, *, named: bool) -> bool:
+    if hint not in subject:
+        return False
+    return not named or any(hint + after in subject for after in AFTER_NAME)
 
 
 def _fold(text: str) -> str:

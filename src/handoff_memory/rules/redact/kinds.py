@@ -21,7 +21,10 @@ LONG_WORD = 16  # no token row matches fewer characters; a test holds them to it
 
 
 class Row(NamedTuple):
-    """One kind of secret. The last group that matched is the secret; without groups, all of it."""
+    """One kind of secret. The last group that matched is the secret; without groups, all of it.
+
+    Of a row with a name, the hints are what the name can end in, and one of `AFTER_NAME` follows.
+    """
 
     kind: str
     hints: tuple[bytes, ...]
@@ -188,6 +191,11 @@ _ASSIGNED = (
     rf"(?:{_TYPE}[ \t]{{0,8}}(?::=|=>|={{1,3}})|:(?!:)\*{{0,2}}|>(?=[^\s<]{{1,256}}</))[ \t]{{0,8}}"
     + _VALUE
 )
+# What follows a name for `_ASSIGNED` to match, and the end of an object's key.
+AFTER_NAME = (
+    *(bytes([one]) for one in b"\\\"'`* \t:=>&\n"),
+    *(b"optional[", b"str", b"bytes", b"secretstr"),
+)
 _OPTION = r"--(?=[a-z])[a-z-]{0,30}?(?:%s)[ \t]{1,4}(?P<close>(?!-))?" + _VALUE
 _HEADER = (
     r"authorization\\{0,7}[\"']?[ \t]?[:=,][ \t]?\\{0,7}[\"']?"
@@ -241,11 +249,20 @@ FOLDED_ROWS = (
         r"(?:bearer|basic)(?:[ \t]|%20){1,4}([\w.~+/=-]{10,})",
         _is_credential,
     ),
-    _beside("password", "passw", _OPTION % "passw(?:or)?d", _is_password),
-    _beside("credential", "token,secret,key", _OPTION % "token|secret|key", _is_credential),
-    _named("aws-secret-key", "secret", r"secret[_ -]?access[_ -]?key", _is_credential),
+    _beside(
+        *("password", "password ,password\t,passwd ,passwd\t", _OPTION % "passw(?:or)?d"),
+        _is_password,
+    ),
+    _beside(
+        *("credential", "token ,token\t,secret ,secret\t,key ,key\t", _OPTION % "token|secret|key"),
+        _is_credential,
+    ),
+    _named("aws-secret-key", "key", r"secret[_ -]?access[_ -]?key", _is_credential),
     _named("api-key", "key", _KEYS, _is_credential),
-    _named("password", "passw,passphrase,pwd", "passw(?:or[dt]|d)|passphrase|pwd", _is_password),
+    _named(
+        *("password", "password,passwort,passwd,passphrase,pwd"),
+        *("passw(?:or[dt]|d)|passphrase|pwd", _is_password),
+    ),
     _named("password", "pass", _PASSES, _is_password),
     _named("token", "token", _CREDENTIAL_TOKENS, _is_credential),
     _named("token", "token", _OTHER_TOKENS, _is_token),
