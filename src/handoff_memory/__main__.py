@@ -9,6 +9,7 @@ import sys
 def main() -> None:
     """Serve where nothing else is asked for, else run a command."""
     if sys.argv[1:2] == ["hook"]:
+        gc.disable()  # it ends before garbage could matter: 5 ms
         from handoff_memory.hooks.main import main as hook  # noqa: PLC0415
 
         hook(sys.argv[2:])
