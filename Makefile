@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 AGENTS := tests/agents/node_modules
 WORKERS ?= auto
 
-.PHONY: demo test test-clients test-agents test-stress check packages bench-startup clean
+.PHONY: demo test test-clients test-agents test-stress check packages bench-startup bench-hooks clean
 
 demo: $(READY)
 	@$(BIN)/python demo/run.py
@@ -31,6 +31,9 @@ packages: $(READY)
 
 bench-startup: $(READY)
 	$(BIN)/python bench/startup.py
+
+bench-hooks: $(READY)
+	$(BIN)/python bench/hooks.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
