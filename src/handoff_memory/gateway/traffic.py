@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import calls
 from handoff_memory.gateway import messages, results
@@ -18,6 +18,7 @@ from handoff_memory.gateway.messages import Id, Message
 from handoff_memory.gateway.watch import RECALL, Watch
 from handoff_memory.guard import Call, Outcome, Verdict
 
+HEAVY_BYTES: Final = 1 << 20
 _GREETINGS: Final = frozenset({"initialize", "server/discover"})
 _TOOL_USE: Final = "claudecode/toolUseId"
 _PARTS: Final = ("offset", "head", "tail", "start_line", "end_line", "line_range", "view_range")
@@ -28,23 +29,37 @@ Later = Callable[[Callable[[], None]], None]
 Answered = Callable[[bytes, Message], None]
 
 
+class Lane(NamedTuple):
+    """A guard, and the thread that it lives on.
+
+    Attributes:
+        watch: Judges calls and keeps results.
+        later: Runs work on its thread, in order.
+    """
+
+    watch: Watch
+    later: Later
+
+
 class Traffic:
     """The messages of one client and one server.
 
     Args:
-        watch: Judges the calls.
-        later: Runs work on the watch's thread, in order.
+        lane: Judges all calls, and keeps what is small.
+        heavy: Keeps big results, which may take seconds.
         to_client: Sends a line to the client.
         to_server: Sends a line to the server.
         name: What clients call the server, if rules are to know its tools as `mcp__NAME__TOOL`.
     """
 
     def __init__(
-        self, watch: Watch, later: Later, to_client: Send, to_server: Send, name: str | None = None
+        self, lane: Lane, heavy: Lane, to_client: Send, to_server: Send, name: str | None = None
     ) -> None:
-        self._watch, self._later = watch, later
+        self._lane, self._heavy = lane, heavy
+        self._watch, self._later = lane
         self._to_client, self._to_server = to_client, to_server
         self._prefix = f"mcp__{name}__" if name else ""
+        self._announced: str | None = None
         self._lock = threading.Lock()
         self._awaited: dict[Id, Answered | None] = {}
         self._names: set[str] = set()
@@ -63,6 +78,7 @@ class Traffic:
             why = "Invalid request: send one object a line; batches are not taken"
             self._to_client(messages.refusal(None, messages.INVALID_REQUEST, why))
             return
+        self._announced = self._announced or messages.announced(message)
         match message.get("method"):
             case "tools/call":
                 self._call(line, message)
@@ -106,11 +122,10 @@ class Traffic:
             self._later(partial(self._judge, line, request, request_id, tool))
 
     def _judge(self, line: bytes, request: Message, request_id: Id, tool: str) -> None:
-        self._watch.meet(messages.announced(request))
         call = Call(
             self._prefix + tool, _arguments(request), messages.meta_of(request).get(_TOOL_USE)
         )
-        verdict = self._watch.before(call)
+        verdict = self._met(self._lane).before(call)
         refused = verdict.decision in {"block", "ask"}
         with self._lock:
             if request_id not in self._awaited:
@@ -125,16 +140,23 @@ class Traffic:
             self._to_server(line)
 
     def _ended(self, call: Call, verdict: Verdict, line: bytes, message: Message) -> None:
-        self._later(lambda: self._to_client(self._governed(call, verdict, line, message)))
+        lane = self._heavy if len(line) > HEAVY_BYTES else self._lane
 
-    def _governed(self, call: Call, verdict: Verdict, line: bytes, message: Message) -> bytes:
+        def end() -> None:
+            self._to_client(self._governed(self._met(lane), call, verdict, line, message))
+
+        lane.later(end)
+
+    def _governed(
+        self, watch: Watch, call: Call, verdict: Verdict, line: bytes, message: Message
+    ) -> bytes:
         if "error" in message:
-            self._watch.after(call, Outcome(error=messages.error_of(message)))
+            watch.after(call, Outcome(error=messages.error_of(message)))
             return line
         result = message.get("result")
         if not results.is_output(result):
             return line
-        kept = self._watch.after(call, _outcome(call, result))
+        kept = watch.after(call, _outcome(call, result))
         warning = verdict.reason if verdict.decision == "warn" else None
         notes = [note for note in (warning, kept.note) if note]
         if kept.stub is None and not notes:
@@ -150,8 +172,11 @@ class Traffic:
             return line
 
     def _recall(self, request: Message) -> None:
-        self._watch.meet(messages.announced(request))
-        self._to_client(messages.answer(request, self._watch.recall(_arguments(request))))
+        self._to_client(messages.answer(request, self._met(self._lane).recall(_arguments(request))))
+
+    def _met(self, lane: Lane) -> Watch:
+        lane.watch.meet(self._announced)
+        return lane.watch
 
     @property
     def _recall_name(self) -> str:
@@ -196,7 +221,6 @@ class Traffic:
     # --- answers that are awaited --------------------------------------------------------------
 
     def _await(self, request: Message, treat: Answered) -> None:
-        self._later(partial(self._watch.meet, messages.announced(request)))
         request_id = messages.id_of(request)
         if request_id is not None:
             with self._lock:

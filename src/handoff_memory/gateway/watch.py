@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -16,6 +16,7 @@ from handoff_memory.app import Local, open_local
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidNameError
 from handoff_memory.guard import Call, Guard, Kept, Outcome, Verdict
+from handoff_memory.hooks import failing, gaps
 from handoff_memory.services import presence
 from handoff_memory.settings import Settings
 from handoff_memory.store.engine import Operation
@@ -37,6 +38,7 @@ class Watch:
         task_id: A task by name, else the one that the agent works at.
         announced: The agent where no setting names it.
         recall: What brings a ref back: a tool's name or a command.
+        steps_back: The session is this process's own: it is no second mind of its agent.
     """
 
     def __init__(
@@ -46,9 +48,11 @@ class Watch:
         task_id: str | None = None,
         announced: str | None = None,
         recall: str = RECALL,
+        steps_back: bool = False,
     ) -> None:
         self._settings = replace(settings, deadline_s=min(settings.deadline_s, PATIENCE_S))
         self._task_id, self._announced, self._recall_by = task_id, announced, recall
+        self._steps_back = steps_back
         self._opened = ExitStack()
 
     def meet(self, announced: str | None) -> None:
@@ -56,21 +60,30 @@ class Watch:
         self._announced = self._announced or announced
 
     def before(self, call: Call) -> Verdict:
-        """Whether a call may be made."""
+        """Whether a call may be made; one that cannot be judged may, unless a rule fails closed."""
         try:
             return self._guard.before(call)
         except Exception as error:  # noqa: BLE001 - whatever it is, the call goes on
-            _say(error)
-            return Verdict("allow")
+            why = self._failed(f"{call.tool} was not judged", error)
+            refused = None
+            with suppress(Exception):
+                refused = failing.unjudged(
+                    self._settings.folder, self._who, call.tool, call.args, why
+                )
+            return Verdict("allow") if refused is None else Verdict("block", refused)
 
     def after(self, call: Call, outcome: Outcome) -> Kept:
         """What takes the place of a call's output, and what is to be said beside it."""
+        kept = Kept()
         try:
             kept = self._guard.after(call, outcome)
-            self._step_back()
+            if self._steps_back:
+                self._local.write(lambda tx: presence.leave(tx, self._who))
+            gaps.settle(
+                self._settings.home, self._settings.database, self._who.agent, self._guard.gap
+            )
         except Exception as error:  # noqa: BLE001 - whatever it is, the output passes
-            _say(error)
-            return Kept()
+            self._failed(f"{call.tool} was not observed", error)
         return kept
 
     def recall_tool(self, name: str) -> dict[str, Any]:
@@ -94,10 +107,14 @@ class Watch:
         """Close the memory."""
         self._opened.close()
 
-    def _step_back(self) -> None:
-        """Be no second mind of the agent, next to the session in which it works."""
-        if self._settings.session is None:
-            self._local.write(lambda tx: presence.leave(tx, self._who))
+    def _failed(self, what: str, error: Exception) -> str:
+        """Say on stderr what went wrong, and keep it until it can be journaled."""
+        why = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+        sys.stderr.write(f"handoff-memory: {what}: {why}\n")
+        with suppress(Exception):
+            agent = self._who.agent
+            gaps.note(self._settings.home, self._settings.database, agent, f"{what}: {why}")
+        return why
 
     @cached_property
     def _local(self) -> Local:
@@ -138,7 +155,3 @@ class _Here:
 
 async def _called(tool: Tool, who: Author, arguments: Any) -> dict[str, Any]:
     return await tool.call(who, arguments)
-
-
-def _say(error: Exception) -> None:
-    sys.stderr.write(f"handoff-memory: not governed: {type(error).__name__}: {error}\n")

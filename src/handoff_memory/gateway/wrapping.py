@@ -9,14 +9,16 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import IO, Final, NoReturn
 
+from handoff_memory.app import Makers
 from handoff_memory.gateway import process
-from handoff_memory.gateway.traffic import Traffic
+from handoff_memory.gateway.traffic import Lane, Traffic
 from handoff_memory.gateway.watch import Watch
 from handoff_memory.settings import Settings
 
-LEAVE_S: Final = 5.0  # for the server to end by itself, once its client has left
+LEAVE_S: Final = 3.0  # for the server to end by itself, once its client has left
 DRAIN_S: Final = 2.0  # for what a server wrote before it ended
 
 
@@ -30,7 +32,7 @@ def wrap(
     """
     child = process.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.forward_signals(child)
-    carrier = _Carrier(child, Watch(settings, task_id=task_id), name)
+    carrier = _Carrier(child, _lanes(settings, task_id), name)
     carrier.start()
     status = process.status_of(child)
     carrier.finish()
@@ -40,18 +42,19 @@ def wrap(
 
 
 class _Carrier:
-    """Two threads that carry lines, and one for the governor."""
+    """Two threads that carry lines; what they meet is judged and kept on the lanes' own."""
 
-    def __init__(self, child: subprocess.Popen[bytes], watch: Watch, name: str | None) -> None:
+    def __init__(
+        self, child: subprocess.Popen[bytes], lanes: tuple[_Thread, _Thread], name: str | None
+    ) -> None:
         assert child.stdin is not None  # noqa: S101 - both are pipes
         assert child.stdout is not None  # noqa: S101 - likewise
-        self._child, self._watch = child, watch
+        self._child, self._lanes = child, lanes
         self._wire_in, self._wire_out = _wire()
         self._child_in, self._child_out = child.stdin, child.stdout
-        self._governor = ThreadPoolExecutor(1, thread_name_prefix="governor")
-        self._traffic = Traffic(
-            watch, self._later, _sender(self._wire_out), _sender(self._child_in), name
-        )
+        lane, heavy = (Lane(thread.watch, thread.later) for thread in lanes)
+        to_client, to_server = _sender(self._wire_out), _sender(self._child_in)
+        self._traffic = Traffic(lane, heavy, to_client, to_server, name)
         self._answers = threading.Thread(target=self._carry_answers, name="server", daemon=True)
 
     def start(self) -> None:
@@ -62,14 +65,14 @@ class _Carrier:
     def finish(self) -> None:
         """Hand over to the client what the server wrote before it ended."""
         self._answers.join(DRAIN_S)
-        self._later(self._watch.close)
-        self._governor.shutdown()
+        for thread in self._lanes:
+            thread.end()
 
     def _carry_requests(self) -> None:
         with suppress(OSError):
             for line in self._wire_in:
                 self._traffic.from_client(line)
-        self._later(self._close_child_in)  # behind the calls that are still judged
+        self._lanes[0].later(self._close_child_in)  # behind the calls that are still judged
         process.end(self._child, LEAVE_S)
 
     def _carry_answers(self) -> None:
@@ -82,9 +85,31 @@ class _Carrier:
         with suppress(OSError):
             self._child_in.close()
 
-    def _later(self, work: Callable[[], object]) -> None:
-        with suppress(RuntimeError):  # shut down: the server is gone
-            self._governor.submit(work)
+
+class _Thread:
+    """A guard on a thread of its own, where its database stays."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="governor")
+
+    def later(self, work: Callable[[], object]) -> None:
+        """Run work behind what waits already."""
+        with suppress(RuntimeError):  # ended: the server is gone
+            self._executor.submit(work)
+
+    def end(self) -> None:
+        """Finish what waits, and close."""
+        self.later(self.watch.close)
+        self._executor.shutdown()
+
+
+def _lanes(settings: Settings, task_id: str | None) -> tuple[_Thread, _Thread]:
+    """Two guards of one session: for what is quick, and for what is big."""
+    own = settings.session is None
+    settings = replace(settings, session=settings.session or Makers().session())
+    one, other = (_Thread(Watch(settings, task_id=task_id, steps_back=own)) for _ in range(2))
+    return one, other
 
 
 def _wire() -> tuple[IO[bytes], IO[bytes]]:
