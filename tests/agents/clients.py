@@ -18,9 +18,8 @@ from typing import Any
 from agents.model import Model, Use
 
 PROGRAMS = Path(__file__).parent / "node_modules" / ".bin"
-START_S = 60  # how long a client waits for a server on a machine that is busy
+OURS = Path(sys.executable).with_name("handoff-memory")
 RUN_S = 180
-_PATIENT_MS = START_S * 1000
 _KEY = "dummy-not-a-key"
 
 
@@ -34,7 +33,6 @@ class Desk:
         project: The folder that it works in.
         database: The file that it shares with others.
         model: The model that it thinks with.
-        server: How the memory's server is started.
     """
 
     agent: str
@@ -42,16 +40,11 @@ class Desk:
     project: Path
     database: Path
     model: Model
-    server: tuple[str, ...] = (sys.executable, "-m", "handoff_memory", "serve")
 
     @property
     def server_env(self) -> dict[str, str]:
-        """What the server is told by the client's own settings."""
-        return {
-            "AGENT_ID": self.agent,
-            "MEMORY_DB": str(self.database),
-            "OSIRIS_HOME": str(self.home / ".osiris"),
-        }
+        """Who it is, and which memory it shares."""
+        return {"AGENT_ID": self.agent, "MEMORY_DB": str(self.database)}
 
     def run(
         self, *command: str, status: int | None = 0, **env: str
@@ -77,6 +70,10 @@ class Desk:
             assert done.returncode == status, f"{command}\n{done.stdout}\n{done.stderr}"
         return done
 
+    def ours(self, *arguments: str) -> str:
+        """What our own command line says to this agent's person."""
+        return self.run(str(OURS), *arguments, **self.server_env).stdout
+
     def keep(self, name: str, content: Any) -> Path:
         """Write a settings file below the home folder."""
         path = self.home / name
@@ -92,7 +89,7 @@ class AgentClient:
 
     Attributes:
         name: What `handoff-memory install` calls it.
-        configure: Writes its settings for a desk.
+        configure: Writes what it needs to think with the desk's model.
         command: Its program and arguments for a prompt.
         resumed: The same, in the session that was there last.
         shell: How its model runs a shell command.
@@ -106,15 +103,18 @@ class AgentClient:
     shell: Callable[[str], Use]
     environ: Callable[[Desk], Mapping[str, str]] = field(default=lambda _: {})
 
+    def set_up(self, desk: Desk, *options: str) -> None:
+        """Have it think with the desk's model, and our installer give it the memory."""
+        self.configure(desk)
+        printed = desk.ours("install", self.name, *options)
+        if self is OPENCODE:  # its file is not edited: a person adds what is printed
+            path = desk.home / _OPENCODE_FILE
+            desk.keep(_OPENCODE_FILE, json.loads(path.read_text("utf-8")) | json.loads(printed))
+
     def ask(self, desk: Desk, prompt: str, *, resumes: bool = False) -> str:
         """What the client prints when it is asked; it ends well."""
         command = self.resumed(prompt) if resumes else self.command(prompt)
         return desk.run(*command, **self.environ(desk)).stdout
-
-
-def _stdio(desk: Desk) -> dict[str, Any]:
-    program, *arguments = desk.server
-    return {"command": program, "args": arguments, "env": desk.server_env}
 
 
 # --- Claude Code -------------------------------------------------------------------------------
@@ -123,8 +123,8 @@ def _stdio(desk: Desk) -> dict[str, Any]:
 _CLAUDE_MAY = ("mcp__handoff-memory__*", "mcp__files__*", "Bash", "Read")
 
 
-def _configure_claude(desk: Desk) -> None:
-    desk.keep(".claude.json", {"mcpServers": {"handoff-memory": {"type": "stdio", **_stdio(desk)}}})
+def _configure_claude(_: Desk) -> None:
+    """All of it stands in the environment."""
 
 
 def _claude(prompt: str, *options: str) -> Sequence[str]:
@@ -136,7 +136,7 @@ def _claude_environ(desk: Desk) -> Mapping[str, str]:
         "ANTHROPIC_BASE_URL": desk.model.address,
         "ANTHROPIC_API_KEY": _KEY,
         "MCP_CONNECTION_NONBLOCKING": "0",
-        "MCP_TIMEOUT": str(_PATIENT_MS),
+        "MCP_TIMEOUT": "60000",  # a machine may be busy
         "ENABLE_TOOL_SEARCH": "false",
         "CLAUDE_CODE_MAX_RETRIES": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -170,25 +170,9 @@ wire_api = "responses"
 env_key = "SCRIPTED_KEY"
 """
 
-_CODEX_SERVER = """
-[mcp_servers.handoff-memory]
-command = {command}
-args = {args}
-startup_timeout_sec = {start_s}
-required = true
-default_tools_approval_mode = "approve"
-
-[mcp_servers.handoff-memory.env]
-"""
-
 
 def _configure_codex(desk: Desk) -> None:
-    command, *arguments = map(json.dumps, desk.server)
-    env = "".join(f"{name} = {json.dumps(value)}\n" for name, value in desk.server_env.items())
-    server = _CODEX_SERVER.format(
-        command=command, args=f"[{', '.join(arguments)}]", start_s=START_S
-    )
-    desk.keep(".codex/config.toml", _CODEX_MODEL.format(address=desk.model.address) + server + env)
+    desk.keep(".codex/config.toml", _CODEX_MODEL.format(address=desk.model.address))
 
 
 _CODEX_OPTIONS = ("--skip-git-repo-check", "--json", "--dangerously-bypass-hook-trust")
@@ -206,14 +190,8 @@ CODEX = AgentClient(
 
 
 def _configure_gemini(desk: Desk) -> None:
-    server = {**_stdio(desk), "timeout": _PATIENT_MS, "trust": True}
-    desk.keep(
-        ".gemini/settings.json",
-        {
-            "security": {"auth": {"selectedType": "gemini-api-key"}},
-            "mcpServers": {"handoff-memory": server},
-        },
-    )
+    auth = {"selectedType": "gemini-api-key"}
+    desk.keep(".gemini/settings.json", {"security": {"auth": auth}})
 
 
 def _gemini(prompt: str, *options: str) -> Sequence[str]:
@@ -242,27 +220,17 @@ GEMINI = AgentClient(
 # --- opencode ----------------------------------------------------------------------------------
 
 
+_OPENCODE_FILE = ".config/opencode/opencode.json"
+
+
 def _configure_opencode(desk: Desk) -> None:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
         "options": {"baseURL": f"{desk.model.address}/v1", "apiKey": _KEY},
         "models": {"scripted": {"name": "scripted"}},
     }
-    server = {
-        "type": "local",
-        "command": list(desk.server),
-        "environment": desk.server_env,
-        "enabled": True,
-        "timeout": _PATIENT_MS,
-    }
-    desk.keep(
-        ".config/opencode/opencode.json",
-        {
-            "model": "scripted/scripted",
-            "provider": {"scripted": provider},
-            "mcp": {"handoff-memory": server},
-        },
-    )
+    model = {"model": "scripted/scripted", "provider": {"scripted": provider}}
+    desk.keep(_OPENCODE_FILE, model)
 
 
 def _opencode(prompt: str, *options: str) -> Sequence[str]:

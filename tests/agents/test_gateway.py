@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 
 import pytest
 
-from agents.clients import CLAUDE_CODE, PROGRAMS, Desk
+from agents.clients import CLAUDE_CODE, OURS, PROGRAMS, Desk
 from agents.model import Use
 from agents.payload import LOG, recalls
 
@@ -31,8 +30,8 @@ def wrapped(desk: Callable[[str], Desk]) -> Desk:
     (found.project / "tests").mkdir()
     (found.project / "big.log").write_text(LOG, "utf-8")
     server = (str(PROGRAMS / "mcp-server-filesystem"), str(found.project))
-    wrap = ("-m", "handoff_memory", "wrap", "--name", "files", "--", *server)
-    entry = {"type": "stdio", "command": sys.executable, "args": wrap, "env": found.server_env}
+    options = ("--name", "files", "--agent-id", found.agent, "--db", str(found.database))
+    entry = {"type": "stdio", "command": str(OURS), "args": ("wrap", *options, "--", *server)}
     found.keep(".claude.json", {"mcpServers": {"files": entry}})
     return found
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from agents.clients import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, AgentClient, Desk
+from agents.clients import CLAUDE_CODE, CODEX, GEMINI, OPENCODE, OURS, AgentClient, Desk
 from agents.model import Copied, Script, Use
 from agents.wires import Sent
 
 pytestmark = pytest.mark.agents
 
 BROKEN = Path(__file__).with_name("broken_server.py")
+SETTINGS = (".claude.json", ".codex/config.toml")
 BRIEF = {"goal": "halve the waiting time", "words": ["\U0001f600", "数据库", "half \u200f right"]}
 NOTE = "measured again with a warm cache"
 OUTCOMES = {
@@ -100,7 +101,11 @@ def _hand_over(agents: Sequence[str], to: str) -> list[Use]:
     ]
 
 
-def relay(desks: Callable[[str], Desk], clients: Sequence[AgentClient]) -> list[Leg]:
+def relay(
+    desks: Callable[[str], Desk],
+    clients: Sequence[AgentClient],
+    prepare: Callable[[Desk], None] = lambda _: None,
+) -> list[Leg]:
     """Each client in turn, in a process of its own."""
     names = [client.name for client in clients]
     legs = []
@@ -108,7 +113,8 @@ def relay(desks: Callable[[str], Desk], clients: Sequence[AgentClient]) -> list[
         before = tuple(names[:index])
         after = names[index + 1] if index + 1 < len(names) else None
         desk = desks(client.name)
-        client.configure(desk)
+        client.set_up(desk)
+        prepare(desk)
         desk.model.play(script(before, client.name, after))
         client.ask(desk, "Go on with what waits.")
         legs.append(Leg(client.name, before, after, desk.model.sent))
@@ -163,7 +169,7 @@ def assert_acted(leg: Leg) -> None:
 
 def verified(desk: Desk) -> dict[str, Any]:
     """What `memory_stats --verify` says of the shared file; its exit status is 0."""
-    program = Path(sys.executable).with_name("memory_stats")
+    program = OURS.with_name("memory_stats")
     done = desk.run(str(program), "--verify", "--json", MEMORY_DB=str(desk.database))
     found: dict[str, Any] = orjson.loads(done.stdout)
     return found
@@ -207,10 +213,16 @@ def test_a_server_that_lies_is_found_out(
     caught_by: Callable[[Leg], None],
     blind: Callable[[Leg], None],
 ) -> None:
-    def broken(agent: str) -> Desk:
-        return replace(desk(agent), server=(sys.executable, str(BROKEN), fault))
+    def break_server(desk: Desk) -> None:
+        """Have the client start the broken server in place of ours."""
+        broken = desk.keep("broken", f"#!/bin/sh\nexec {sys.executable} {BROKEN} {fault}\n")
+        broken.chmod(0o755)
+        for path in filter(Path.exists, map(desk.home.joinpath, SETTINGS)):
+            text = path.read_text("utf-8")
+            assert str(OURS) in text
+            path.write_text(text.replace(str(OURS), str(broken)), "utf-8")
 
-    claude, codex = relay(broken, [CLAUDE_CODE, CODEX])
+    claude, codex = relay(desk, [CLAUDE_CODE, CODEX], break_server)
 
     assert_packet(codex, claude)
     blind(codex)
