@@ -131,6 +131,8 @@ def delimiter(text: str) -> str | None:
 
 
 def _columns(line: str, separator: str) -> int:
+    if separator not in line:
+        return 1
     import csv  # noqa: PLC0415 - only for what may be a table
 
     try:
