@@ -1,24 +1,10 @@
 // One session of a TypeScript client: write, read, fail, hand over, pick up; prints what came back.
 // Usage: node session.mjs v1|v2-legacy|v2-auto COMMAND ARGS…
+import { connect } from "./connect.mjs";
+
 const [kind, command, ...args] = process.argv.slice(2);
 
-async function connect() {
-  if (kind === "v1") {
-    const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
-    const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
-    const client = new Client({ name: "typescript-v1", version: "1" });
-    await client.connect(new StdioClientTransport({ command, args, env: { ...process.env } }));
-    return client;
-  }
-  const { Client } = await import("@modelcontextprotocol/client");
-  const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
-  const options = kind === "v2-auto" ? { versionNegotiation: { mode: "auto" } } : {};
-  const client = new Client({ name: "typescript-v2", version: "1" }, options);
-  await client.connect(new StdioClientTransport({ command, args, env: { ...process.env } }));
-  return client;
-}
-
-const client = await connect();
+const client = await connect(kind, command, args);
 const call = (name, given) => client.callTool({ name, arguments: given });
 const found = {
   protocol: client.getNegotiatedProtocolVersion?.(), // the first generation does not say

@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 import tarfile
-import venv
 from pathlib import Path
 
 import pytest
 
+from clients.conftest import empty_environment, install
 from handoff_memory import __version__
 
 pytestmark = pytest.mark.clients
@@ -40,15 +40,11 @@ def test_one_command_builds_every_package(built: Path) -> None:
 
 
 def test_the_wheel_runs_where_nothing_else_is_installed(built: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "fresh", with_pip=True)
-    programs = tmp_path / "fresh" / ("Scripts" if os.name == "nt" else "bin")
+    python = empty_environment(tmp_path / "fresh")
     (wheel,) = built.glob("*.whl")
-    install = [programs / "python", "-m", "pip", "install", "--quiet"]
-    subprocess.run(
-        [*install, "-c", ROOT / "constraints.txt", wheel], cwd=tmp_path, check=True, timeout=300
-    )
+    install(python, "--no-compile", "-c", str(ROOT / "constraints.txt"), str(wheel))
 
-    for command in ([programs / "handoff-memory"], [programs / "python", "-m", "handoff_memory"]):
+    for command in ([python.with_name("handoff-memory")], [python, "-m", "handoff_memory"]):
         done = subprocess.run(
             [*command, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
         )
