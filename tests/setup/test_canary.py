@@ -10,6 +10,7 @@ import pytest
 from handoff_memory.hooks import capabilities
 from handoff_memory.hooks.event import CANARY
 from handoff_memory.setup import canary
+from handoff_memory.setup.clients import CLIENTS
 from handoff_memory.setup.commands import hook
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="written for a shell of POSIX")
@@ -27,12 +28,15 @@ def sing(
 def test_our_own_hook_denies_a_canary_in_the_form_of_each_client(
     client: str, tmp_path: Path
 ) -> None:
+    form = CLIENTS[client].hooks
+    assert form is not None
     command = hook(
         Path(sys.executable),
         "before-tool",
         client=client,
         agent=client,
         database=tmp_path / "a b" / "m.db",
+        dialect=form.shell,
     )
 
     assert sing(client, command, tmp_path) == canary.Sung(enforced=True)

@@ -69,7 +69,7 @@ def ours(client: Client, scope: Scope, places: Places, launch: Launch = LAUNCH) 
 
 def command(client: Client, python: str = "/opt/a b/python") -> Callable[[str], str]:
     return lambda kind: hook(
-        Path(python), kind, client=client.key, agent="a", database=Path("/x y/m.db"), windows=False
+        Path(python), kind, client=client.key, agent="a", database=Path("/x y/m.db"), dialect="sh"
     )
 
 

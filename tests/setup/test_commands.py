@@ -10,20 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from handoff_memory.core.errors import InvalidArgumentError
+from handoff_memory.setup.clients import Shell
 from handoff_memory.setup.commands import hook, is_hook, launch, lies_in_cache
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="a shell of POSIX")
 AWKWARD = '/o p/it\'s "here" $HOME `id` 100% \\n !/x'
 
 
-def command(python: str, database: str = "/d/m.db", *, windows: bool = False) -> str:
+def command(python: str, database: str = "/d/m.db", *, dialect: Shell = "sh") -> str:
     return hook(
         Path(python),
         "before-tool",
         client="codex",
         agent="a b",
         database=Path(database),
-        windows=windows,
+        dialect=dialect,
     )
 
 
@@ -64,16 +65,23 @@ def test_a_python_that_is_gone_is_no_failure() -> None:
 
 
 def test_windows_gets_words_that_cmd_and_sh_read_alike() -> None:
-    assert command("C:\\Program Files\\py.exe", "C:\\a b\\m.db", windows=True) == (
+    assert command("C:\\Program Files\\py.exe", "C:\\a b\\m.db", dialect="cmd") == (
         '"C:/Program Files/py.exe" -P -m handoff_memory hook before-tool --client codex '
         '--agent-id "a b" --db "C:/a b/m.db" || exit 0'
+    )
+
+
+def test_powershell_gets_a_call_and_an_end_of_its_own() -> None:
+    assert command("C:\\Program Files\\py.exe", dialect="powershell") == (
+        '& "C:/Program Files/py.exe" -P -m handoff_memory hook before-tool --client codex '
+        '--agent-id "a b" --db "/d/m.db"; exit 0'
     )
 
 
 @pytest.mark.parametrize("path", ["C:\\100%\\m.db", "C:\\$x\\m.db", "C:\\`x\\m.db", 'C:\\"x\\m.db'])
 def test_what_windows_cannot_quote_is_refused(path: str) -> None:
     with pytest.raises(InvalidArgumentError, match="cannot be quoted"):
-        command("C:\\py.exe", path, windows=True)
+        command("C:\\py.exe", path, dialect="cmd")
 
 
 @pytest.mark.parametrize("path", ["/a\nb", "/a\x00b", "/a\udcffb"])
@@ -102,7 +110,7 @@ def test_the_script_next_to_the_interpreter_is_preferred(tmp_path: Path) -> None
     [
         (command("/x/python"), True),
         (command(AWKWARD), True),
-        (command("C:\\py.exe", windows=True), True),
+        (command("C:\\py.exe", dialect="cmd"), True),
         ('"/x/bin/handoff-memory" hook prompt --client codex || exit 0', True),
         ("handoff-memory.exe hook prompt", True),
         ("handoff-memory run -- hook", False),

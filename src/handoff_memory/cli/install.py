@@ -72,12 +72,19 @@ def install(
     if scope not in found.files:
         raise InvalidArgumentError(f"{found.name} has no {scope} file")
 
-    def command(kind: str) -> str:
-        return commands.hook(python, kind, client=found.key, agent=agent, database=database)
+    form = found.hooks
 
-    settled = changes.installing(
-        found, places, scope, started, command if hooks and found.hooks else None
-    )
+    def command(kind: str) -> str:
+        return commands.hook(
+            python,
+            kind,
+            client=found.key,
+            agent=agent,
+            database=database,
+            dialect=form.shell if form else "sh",
+        )
+
+    settled = changes.installing(found, places, scope, started, command if hooks and form else None)
     return _carried_out(call, found, settled, notes, dry_run=dry_run)
 
 

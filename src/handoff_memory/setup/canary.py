@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from handoff_memory.hooks import capabilities
 from handoff_memory.hooks.event import CANARY
+from handoff_memory.setup.clients import CLIENTS
 
 DEADLINE_S: Final = 20.0
 _ALL: Final = (None, "", "*", ".*")
@@ -67,7 +68,7 @@ def sing(
     if matcher not in _ALL:
         return Sung(enforced=False, reason=f"the matcher {matcher!r} leaves tools out")
     payload = {**_CALL, **_EXTRA[client], "hook_event_name": name, "cwd": str(folder)}
-    return _judged(client, *_run(command, json.dumps(payload), folder, deadline_s))
+    return _judged(client, *_run(client, command, json.dumps(payload), folder, deadline_s))
 
 
 def _judged(client: str, status: int | None, answer: str) -> Sung:
@@ -96,10 +97,15 @@ _DENIES: Final[Mapping[str, Callable[[Any], bool]]] = {
 }
 
 
-def _run(command: str, given: str, folder: Path, deadline_s: float) -> tuple[int | None, str]:
-    running = subprocess.Popen(  # noqa: S602 - a client gives it to a shell, too
-        command,
-        shell=True,
+def _run(
+    client: str, command: str, given: str, folder: Path, deadline_s: float
+) -> tuple[int | None, str]:
+    form = CLIENTS[client].hooks
+    needs_powershell = form is not None and form.shell == "powershell"
+    words = ["powershell", "-NoProfile", "-Command", command]
+    running = subprocess.Popen(  # noqa: S603 - the client gives it to that shell, too
+        words if needs_powershell else command,
+        shell=not needs_powershell,
         cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from handoff_memory.settings import Places
 
 Scope = Literal["user", "project"]
 Shape = Literal["plain", "typed", "codex", "opencode", "zed", "continue", "goose"]
+Shell = Literal["sh", "cmd", "powershell"]
 At = Callable[[Places], Path]
 
 SCOPES: Final[tuple[Scope, ...]] = ("user", "project")
@@ -26,6 +28,7 @@ class HookForm:
         matcher: What covers all tools; None where leaving it out does.
         timeout: How long the client waits, in its own unit.
         preset: Members that the file must have besides.
+        on_windows: The shell that it gives a command to there.
     """
 
     files: Mapping[Scope, At]
@@ -33,6 +36,12 @@ class HookForm:
     matcher: str | None = None
     timeout: int = 10
     preset: Mapping[str, int] | None = None
+    on_windows: Shell = "cmd"
+
+    @property
+    def shell(self) -> Shell:
+        """The shell that it gives a command to here."""
+        return self.on_windows if sys.platform == "win32" else "sh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +162,7 @@ _ROWS: Final = (
             },
             matcher="*",
             timeout=10_000,
+            on_windows="powershell",
         ),
     ),
     Client(

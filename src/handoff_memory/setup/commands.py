@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from handoff_memory.core.errors import InvalidArgumentError
+from handoff_memory.setup.clients import Shell
 
 NAME: Final = "handoff-memory"
 _SCRIPT: Final = f"{NAME}.exe" if sys.platform == "win32" else NAME
 _HOOK: Final = re.compile(r"(?:-m handoff_memory|handoff-memory(?:\.exe)?['\"]?) hook ")
-# cmd.exe expands % inside quotes, and Git's sh, which some clients use on Windows, $ and `.
+# Inside quotes cmd.exe expands %, and PowerShell and Git's sh, which clients use there, $ and `.
 _UNQUOTABLE: Final = re.compile(r'["%$`!]')
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _CACHES: Final = re.compile(r"[/\\]uv[/\\](?:cache[/\\])?(?:archive|environments|builds)-v\d+[/\\]")
@@ -52,22 +53,31 @@ def hook(
     client: str,
     agent: str,
     database: Path,
-    windows: bool = sys.platform == "win32",
+    dialect: Shell,
 ) -> str:
-    """The command of a hook, for a shell; its exit status is 0 even where nothing is installed.
+    """The command of a hook; its exit status is 0 even where nothing is installed.
 
     The current folder is a project's: `-P` keeps its modules from being taken for ours.
+
+    Args:
+        python: The interpreter that this package is installed for, absolute.
+        event: Kind of the event.
+        client: Key of the client.
+        agent: `AGENT_ID`.
+        database: `MEMORY_DB`, absolute.
+        dialect: The shell that the client gives it to.
 
     Raises:
         InvalidArgumentError: A path cannot be quoted for the shells of that system.
     """
     python_word, agent_word, database_word = (
-        _quoted(text, windows=windows) for text in (str(python), agent, str(database))
+        _quoted(text, dialect) for text in (str(python), agent, str(database))
     )
-    return (
+    words = (
         f"{python_word} -P -m handoff_memory hook {event} --client {client} "
-        f"--agent-id {agent_word} --db {database_word} || exit 0"
+        f"--agent-id {agent_word} --db {database_word}"
     )
+    return f"& {words}; exit 0" if dialect == "powershell" else f"{words} || exit 0"
 
 
 def is_hook(command: Any) -> bool:
@@ -89,12 +99,12 @@ def _written(text: str) -> str:
     return text
 
 
-def _quoted(text: str, *, windows: bool) -> str:
-    if not windows:
+def _quoted(text: str, dialect: Shell) -> str:
+    if dialect == "sh":
         return shlex.quote(_written(text))
     if _UNQUOTABLE.search(text):
         raise InvalidArgumentError(
-            f"{text!r} cannot be quoted for cmd.exe and sh alike",
+            f"{text!r} cannot be quoted for the shells of Windows",
             way_out='Use a path without ", %, $, ` and !.',
         )
     return '"' + _written(text).replace("\\", "/") + '"'

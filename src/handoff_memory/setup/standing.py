@@ -61,7 +61,7 @@ def standings(client: Client, places: Places) -> Iterator[Standing]:
     for scope in client.scopes:
         file = client.files[scope](places)
         hook_file = client.hooks.files[scope](places) if client.hooks else file
-        if file.is_file() or hook_file.is_file():
+        if _is_there(file) or _is_there(hook_file):
             yield _standing(client, scope, file, hook_file)
 
 
@@ -78,6 +78,13 @@ def _standing(client: Client, scope: Scope, file: Path, hook_file: Path) -> Stan
     entry = server if isinstance(server, dict) else None
     trusted = client.shape == "codex" and _is_trusted(document, hook_file)
     return Standing(scope, file, entry, hooks, _off(client, settings), is_trusted=trusted)
+
+
+def _is_there(file: Path) -> bool:
+    try:
+        return file.is_file()
+    except OSError:  # it lies in a folder that is closed to this user; reading it says so
+        return True
 
 
 def _document(client: Client, file: Path) -> dict[str, Any]:
