@@ -79,6 +79,35 @@ def test_the_same_failure_is_refused_after_the_third_time(name: str, tmp_path: P
     assert client.before("ls").denial is None
 
 
+def test_a_session_is_told_what_was_begun_and_leaves_what_is_unfinished(client: Client) -> None:
+    start = client.event("SessionStart", source="startup")
+    assert client.fire("session-start", start).answer is None
+    asked = client.event("UserPromptSubmit", prompt="Mend the basket in src/shop.py")
+    assert client.fire("prompt", asked).answer is None
+    client.after("sed -i s/a/b/ src/shop.py", "", "t1")
+    assert client.fire("before-compact", client.event("PreCompact", trigger="auto")).stdout == b""
+    assert client.journal("checkpointed") == 1
+
+    resumed = client.fire("session-start", client.event("SessionStart", source="compact"))
+    ended = client.fire("session-end", client.event("SessionEnd", reason="other"))
+
+    manifest = resumed.answer["hookSpecificOutput"]["additionalContext"]
+    assert "Mend the basket" in manifest
+    assert ended.stdout == b""
+    other = made("codex", client.project.parent)
+    told = other.fire("session-start", other.event("SessionStart", source="startup"))
+    assert "Mend the basket" in told.answer["hookSpecificOutput"]["additionalContext"]
+
+
+def test_a_turn_of_codex_ends_without_a_word(tmp_path: Path) -> None:
+    client = made("codex", tmp_path)
+    client.after("make", "done", "t1")
+
+    run = client.fire("turn-end", client.event("Stop", stop_hook_active=False))
+
+    assert (run.status, run.stdout) == (0, b"")
+
+
 def test_a_subagent_s_output_is_observed_and_left_as_it_is(client: Client) -> None:
     told = {"stdout": BIG, "stderr": "", "interrupted": False, "isImage": False}
     call = client.event("PostToolUse", tool_name="Bash", tool_input={"command": "make"})
