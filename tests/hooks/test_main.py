@@ -95,6 +95,7 @@ def test_a_session_is_told_what_was_begun_and_leaves_what_is_unfinished(client: 
     assert "Mend the basket" in manifest
     assert ended.stdout == b""
     other = made("codex", client.project.parent)
+    other.session = "session-2"
     told = other.fire("session-start", other.event("SessionStart", source="startup"))
     assert "Mend the basket" in told.answer["hookSpecificOutput"]["additionalContext"]
 
