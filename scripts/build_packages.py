@@ -1,7 +1,7 @@
 """Write what packages/ says of the project, then build all packages into build/packages.
 
 Versions, names and descriptions come from pyproject.toml, the name in the MCP registry from the
-README (where PyPI's copy proves who owns it), hook events from the table of what clients can do.
+README (where PyPI's copy proves who owns it), hooks from what set-up writes for the client.
 `--check` builds nothing, and only says which files are out of date.
 """
 
@@ -20,7 +20,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from handoff_memory.hooks.capabilities import CLIENTS
+from handoff_memory.setup.clients import CLIENTS
+from handoff_memory.setup.entries import groups
 
 ROOT: Final = Path(__file__).parents[1]
 PACKAGES: Final = ROOT / "packages"
@@ -31,7 +32,6 @@ _SCHEMA: Final = "https://static.modelcontextprotocol.io/schemas/2025-12-11/serv
 _OWNER_MARK: Final = re.compile(r"<!-- mcp-name: (\S+) -->")
 _RELEASE: Final = re.compile(r"\d+\.\d+\.\d+")
 _REGISTRY_CHARS: Final = 100
-_HOOK_S: Final = 10
 _VARIABLES: Final = {
     "MEMORY_DB": ("The SQLite file that the agents share", "filepath"),
     "AGENT_ID": ("Who writes; give each agent an id of its own", "string"),
@@ -110,11 +110,7 @@ def marketplace(project: Project) -> dict[str, Any]:
 
 def hooks(project: Project) -> dict[str, Any]:
     """The plugin's hooks: every event of Claude Code that the governor acts on."""
-    entries = {
-        event: [{"hooks": [{"type": "command", "command": _hook(kind), "timeout": _HOOK_S}]}]
-        for kind, power in CLIENTS["claude-code"].powers.items()
-        for event in power.event.split(", ")
-    }
+    entries = {event: [group] for event, group in groups(CLIENTS["claude-code"], _hook).items()}
     return {"description": f"{project.claim}, without being asked", "hooks": entries}
 
 

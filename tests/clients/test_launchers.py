@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 NPM = ROOT / "packages" / "npm" / "bin" / "handoff-memory-mcp.mjs"
 PLUGIN = ROOT / "packages" / "claude-plugin" / "scripts" / "launch"
 NO_RUNTIME = 127
+HOOK = ("hook", "prompt", "--client", "claude-code")
 
 # Answers the launchers' question if it has the package, then echoes the first line it is given.
 PYTHON = """\
@@ -33,6 +34,7 @@ PYTHON = """\
 echo "{name} $*" >> "{calls}"
 [ "$1" = --quiet ] && shift 4
 [ {has} = 1 ] || exit 1
+[ "$1" = -P ] && shift
 case "$1" in
     -c) echo "$0" ;;
     -m) shift 2; read -r line; echo "{name} $*: $line"; exit 5 ;;
@@ -66,9 +68,12 @@ class Bench:
     def environ(self, **env: str) -> dict[str, str]:
         return {"PATH": str(self.folder), "HOME": str(self.folder), **env}
 
-    def run(self, *args: str, given: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *args: str, given: str = "", folder: Path | None = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [*self.launcher, *args],
+            cwd=folder,
             env=self.environ(**env),
             input=given,
             capture_output=True,
@@ -127,7 +132,7 @@ def test_uvx_is_asked_for_the_release_of_the_same_version(bench: Bench) -> None:
 
     bench.run("stats")
 
-    wanted = f"uvx --quiet --from handoff-memory-mcp=={__version__} python -c"
+    wanted = f"uvx --quiet --from handoff-memory-mcp=={__version__} python -P -c"
     assert bench.calls[0].startswith(wanted)
 
 
@@ -158,7 +163,7 @@ def test_a_signal_reaches_the_server(bench: Bench) -> None:
     )
     waiting = f"""\
         #!/bin/sh
-        [ "$1" = -c ] && echo "$0" && exit
+        [ "$2" = -c ] && echo "$0" && exit
         exec {sys.executable} -c "{code}"
         """
     bench.script("python3", dedent(waiting))
@@ -189,7 +194,17 @@ def test_the_real_server_answers_through_it(bench: Bench, tmp_path: Path) -> Non
     assert json.loads(served.stdout)["result"]["serverInfo"]["name"] == "handoff-memory"
 
 
-HOOK = ("hook", "prompt", "--client", "claude-code")
+def test_a_projects_module_is_not_taken_for_ours(bench: Bench, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / "handoff_memory").mkdir(parents=True)
+    (project / "handoff_memory" / "__init__.py").touch()
+    (project / "handoff_memory" / "__main__.py").write_text("print('taken over')\n")
+    bench.script("python3", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+
+    for arguments in (["--version"], list(HOOK)):
+        done = bench.run(*arguments, given="{}\n", folder=project)
+
+        assert "taken over" not in done.stdout
 
 
 @pytest.fixture
@@ -219,7 +234,7 @@ def test_a_hook_starts_the_python_of_the_server_and_no_other(
     done = plugin.run(*HOOK, given="{}\n", **told)
 
     assert done.returncode == 0
-    assert plugin.calls[0].startswith("kept -m handoff_memory hook prompt")
+    assert plugin.calls[0].startswith("kept -P -m handoff_memory hook prompt")
     assert not any(call.startswith("uvx") for call in plugin.calls)
 
 

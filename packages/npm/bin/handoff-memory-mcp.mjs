@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // Runs handoff-memory on a Python that has it: OSIRIS_PYTHON, uvx, python3, python, in this order.
 // What it is given it passes on: arguments, streams, signals, the exit status.
+// The current folder is a project's: -P keeps its modules from being taken for ours.
 
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -13,7 +14,7 @@ const requirement = `${name}==${version}`;
 /** The path of the interpreter behind a command, or nothing where that cannot import the package. */
 function pathOf(command, ...args) {
   const code = "import handoff_memory, sys; print(sys.executable)";
-  const asked = spawnSync(command, [...args, "-c", code], {
+  const asked = spawnSync(command, [...args, "-P", "-c", code], {
     encoding: "utf8",
     stdio: ["ignore", "pipe", "ignore"], // stdin is the client's
     windowsHide: true,
@@ -40,7 +41,9 @@ if (!python) {
   process.exit(NOT_FOUND);
 }
 
-const serving = spawn(python, ["-m", "handoff_memory", ...process.argv.slice(2)], { stdio: "inherit" });
+const serving = spawn(python, ["-P", "-m", "handoff_memory", ...process.argv.slice(2)], {
+  stdio: "inherit",
+});
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => serving.kill(signal));
 }
