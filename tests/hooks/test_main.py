@@ -69,6 +69,29 @@ def test_a_commit_before_tests_is_refused(any_client: Client) -> None:
     assert run.status == 0
 
 
+PATCH: Final = "*** Begin Patch\n*** Update File: tests/test_shop.py\n@@\n-x\n+y\n*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "args"),
+    [
+        ("claude-code", "Write", {"file_path": "tests/test_shop.py", "content": "x"}),
+        ("codex", "apply_patch", {"command": PATCH}),
+        ("gemini", "replace", {"file_path": "tests/test_shop.py", "old_string": "x"}),
+        ("cursor", "Write", {"file_path": "tests/test_shop.py", "content": "x"}),
+    ],
+)
+def test_an_edit_of_what_a_rule_keeps_is_refused(
+    name: str, tool: str, args: dict[str, Any], tmp_path: Path
+) -> None:
+    client = made(name, tmp_path)
+    client.rules('[[invariant]]\nid = "tests"\nwhen = { path_glob = "tests/**" }\nmessage = "No"\n')
+
+    run = client.fire("before-tool", client.event(NAMES[name][0], tool_name=tool, tool_input=args))
+
+    assert "tests: No" in str(run.denial)
+
+
 @pytest.mark.parametrize("name", ["claude-code", "codex", "gemini", "cursor"])
 def test_the_same_failure_is_refused_after_the_third_time(name: str, tmp_path: Path) -> None:
     client = made(name, tmp_path)

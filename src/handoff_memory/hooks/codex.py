@@ -22,6 +22,7 @@ _NAMES: Final[Mapping[Kind, str]] = {
     "session-end": "SessionEnd",
 }
 _TAKE_CONTEXT: Final = ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse")
+_PATCH: Final = "apply_patch"
 
 SILENCE: Final = None
 
@@ -38,7 +39,7 @@ def read(kind: Kind, payload: Mapping[str, Any]) -> Event | None:
         folder=texts(payload, "cwd"),
         subagent=texts(payload, "agent_id"),
         tool=texts(payload, "tool_name") or "",
-        args=table(payload.get("tool_input")),
+        args=_args(payload),
         call_id=texts(payload, "tool_use_id"),
         prompt=texts(payload, "prompt") or "",
         source=texts(payload, "source", "trigger", "reason") or "",
@@ -74,3 +75,11 @@ def write(event: Event, answer: Answer) -> dict[str, Any] | None:
     if context and event.name in _TAKE_CONTEXT:
         told["hookSpecificOutput"] = {"hookEventName": event.name, "additionalContext": context}
     return told or None
+
+
+def _args(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments; a patch stands where else a command does, and is none."""
+    args = table(payload.get("tool_input"))
+    if payload.get("tool_name") == _PATCH and "command" in args:
+        return {"patch": args["command"]}
+    return args
