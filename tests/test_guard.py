@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -466,7 +465,7 @@ def test_a_gap_is_journaled(session: Callable[..., Session]) -> None:
 
 
 def test_a_named_task_is_used(settings: Settings, makers: Makers) -> None:
-    with open_local(replace(settings), makers) as local:
+    with open_local(settings._replace(), makers) as local:
         planner = Session(local, "claude", "host-1")
         task = planner.plan(objective="Ship it")["task"]
         other = Guard(local, Author("codex", "host-2"), task_id=task)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from handoff_memory.core import names
 from handoff_memory.core.errors import InvalidArgumentError
@@ -18,8 +17,7 @@ ALLOWED_NAME: Final = "not-secret.txt"
 _PRUNE_MODES: Final = ("cache_ttl", "conservative", "balanced", "aggressive")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the environment and the command line say.
 
     Attributes:
@@ -65,7 +63,7 @@ class Settings:
     prune_mode: str = "cache_ttl"
     stub_tokens: int = 400
     hook_deadline_ms: int = 1500
-    limits: Limits = field(default_factory=Limits)
+    limits: Limits = Limits()
 
     @property
     def in_home_database(self) -> bool:
@@ -126,8 +124,7 @@ def read_home(environ: Mapping[str, str] | None = None) -> Path:
     return _path(env.get("OSIRIS_HOME") or "~/.osiris")
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(NamedTuple):
     """Where the clients of this person keep their files, as far as the environment says.
 
     Attributes:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -229,11 +228,11 @@ def handlers() -> Iterator[None]:
 def test_of_an_output_beyond_the_limit_both_ends_are_kept(
     settings: Settings, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    limits = replace(settings.limits, payload_bytes=20_000)
+    limits = settings.limits._replace(payload_bytes=20_000)
     text = "for n in range(4000): print(f'line {n:05}')"
 
     status = running.run(
-        replace(settings, limits=limits), python(text)[1:], agent="scout", task_id=None
+        settings._replace(limits=limits), python(text)[1:], agent="scout", task_id=None
     )
 
     assert status == 0

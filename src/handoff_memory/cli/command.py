@@ -9,7 +9,7 @@ import functools
 import getpass
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -51,7 +51,7 @@ class Call:
     @property
     def limits(self) -> Limits:
         """The limits in force, but for the ceiling of a reply."""
-        return replace(self.memory.settings.limits, reply_bytes=_WHOLE)
+        return self.memory.settings.limits._replace(reply_bytes=_WHOLE)
 
     def read(self, operation: Operation) -> Reply:
         """What the tool of the same operation replies."""

@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import IO, Final
 
 from handoff_memory.gateway import process
@@ -46,7 +45,7 @@ def run(settings: Settings, command: Command, *, agent: str, task_id: str | None
     """
     # One session for all that an agent runs so: what it was shown before, it has in its prompt.
     session = settings.session or f"run-{settings.agent or agent}"
-    settings = replace(settings, session=session)
+    settings = settings._replace(session=session)
     watch = Watch(settings, task_id=task_id, announced=agent, recall=RECALL)
     call = Call(TOOL, {"command": command if isinstance(command, str) else _joined(command)})
     try:

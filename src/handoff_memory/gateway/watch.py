@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -50,7 +49,7 @@ class Watch:
         recall: str = RECALL,
         steps_back: bool = False,
     ) -> None:
-        self._settings = replace(settings, deadline_s=min(settings.deadline_s, PATIENCE_S))
+        self._settings = settings._replace(deadline_s=min(settings.deadline_s, PATIENCE_S))
         self._task_id, self._announced, self._recall_by = task_id, announced, recall
         self._steps_back = steps_back
         self._opened = ExitStack()

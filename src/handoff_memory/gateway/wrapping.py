@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from typing import IO, Final, NoReturn
 
 from handoff_memory.app import Makers
@@ -107,7 +106,7 @@ class _Thread:
 def _lanes(settings: Settings, task_id: str | None) -> tuple[_Thread, _Thread]:
     """Two guards of one session: for what is quick, and for what is big."""
     own = settings.session is None
-    settings = replace(settings, session=settings.session or Makers().session())
+    settings = settings._replace(session=settings.session or Makers().session())
     one, other = (_Thread(Watch(settings, task_id=task_id, steps_back=own)) for _ in range(2))
     return one, other
 

@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
@@ -111,8 +110,7 @@ class Hook:
         given = read_settings(flags=self._options.flags())
         seconds = given.hook_deadline_ms / 1000 * self._scale
         self._deadline.move(seconds)
-        return replace(
-            given,
+        return given._replace(
             folder=self._options.folder(event) or given.folder,
             session=event.session[:_MAX_SESSION] if event.session else given.session,
             deadline_s=seconds * _DATABASE_SHARE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from handoff_memory.core.errors import SecretRefusedError
@@ -22,8 +21,7 @@ MAX_REQUEST_ID: Final = 128
 _ENVELOPE_BYTES: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """Limits of one installation.
 
     Attributes:
