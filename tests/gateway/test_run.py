@@ -59,8 +59,8 @@ def python(text: str) -> list[str]:
     return ["--", sys.executable, "-c", text]
 
 
-def recalled(env: dict[str, str], ref: str) -> bytes:
-    command = [sys.executable, "-m", "handoff_memory", "recall", ref]
+def recalled(env: dict[str, str], *asked: str) -> bytes:
+    command = [sys.executable, "-m", "handoff_memory", "recall", *asked]
     return subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE).stdout
 
 
@@ -88,6 +88,7 @@ def test_a_big_output_becomes_a_stub_and_the_same_command_shows_it(env: dict[str
     assert (first.returncode, first.stderr) == (0, b"small")
     assert second.stdout == log
     assert recalled(env, "r1") == log
+    assert recalled(env, "r1", "tail", "--lines", "1").splitlines()[0] == log.splitlines()[-1]
 
 
 def test_a_long_stderr_is_kept_below_the_output(env: dict[str, str]) -> None:

@@ -54,6 +54,11 @@ class Watch:
         self._steps_back = steps_back
         self._opened = ExitStack()
 
+    def prepare(self) -> None:
+        """Import ahead what the first list of tools waits for: 0.3 s."""
+        with suppress(Exception):  # who asks for it will see
+            _ = self._recall
+
     def meet(self, announced: str | None) -> None:
         """Learn the name by which the client introduces itself; the first one counts."""
         self._announced = self._announced or announced

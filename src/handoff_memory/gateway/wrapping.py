@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import IO, Final, NoReturn
 
@@ -18,6 +18,7 @@ from handoff_memory.gateway.watch import Watch
 from handoff_memory.settings import Settings
 
 LEAVE_S: Final = 3.0  # for the server to end by itself, once its client has left
+END_S: Final = 10.0  # for results that are still being kept
 DRAIN_S: Final = 2.0  # for what a server wrote before it ended
 
 
@@ -58,6 +59,8 @@ class _Carrier:
 
     def start(self) -> None:
         """Begin to carry."""
+        quick = self._lanes[0]
+        quick.later(quick.watch.prepare)  # while the server starts
         self._answers.start()
         threading.Thread(target=self._carry_requests, name="client", daemon=True).start()
 
@@ -98,9 +101,9 @@ class _Thread:
             self._executor.submit(work)
 
     def end(self) -> None:
-        """Finish what waits, and close."""
-        self.later(self.watch.close)
-        self._executor.shutdown()
+        """Finish what waits, and close; a client that does not read is not waited for."""
+        wait([self._executor.submit(self.watch.close)], timeout=END_S)
+        self._executor.shutdown(wait=False)
 
 
 def _lanes(settings: Settings, task_id: str | None) -> tuple[_Thread, _Thread]:
@@ -117,8 +120,11 @@ def _wire() -> tuple[IO[bytes], IO[bytes]]:
     wire_out = os.fdopen(os.dup(1), "wb")
     silence = os.open(os.devnull, os.O_RDWR)
     os.dup2(silence, 0)
+    try:
+        os.dup2(2, 1)
+    except OSError:  # started without a stderr
+        os.dup2(silence, 1)
     os.close(silence)
-    os.dup2(2, 1)
     return wire_in, wire_out
 
 
