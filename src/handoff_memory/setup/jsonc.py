@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 Path = Sequence[str | int]
@@ -71,12 +72,12 @@ def parse(text: str) -> Any:
     Raises:
         JsoncError: Where and why it is none.
     """
-    return _Parser(text).document().value
+    return _document(text).value
 
 
 def find(text: str, path: Path) -> Any:
     """The value at a path, or None where there is nothing."""
-    node: _Node | None = _Parser(text).document()
+    node: _Node | None = _document(text)
     for step in path:
         item = _item(node, step) if node else None
         node = item.node if item else None
@@ -91,7 +92,7 @@ def put(text: str, path: Path, value: Any) -> str:
     Raises:
         JsoncError: No JSON, or something above the path holds no members.
     """
-    node = _Parser(text).document()
+    node = _document(text)
     for depth, step in enumerate(path):
         if node.items is None or isinstance(step, str) != isinstance(node.value, dict):
             kind = "object" if isinstance(step, str) else "array"
@@ -114,7 +115,7 @@ def drop(text: str, path: Path) -> str:
     Raises:
         JsoncError: No JSON.
     """
-    node = _Parser(text).document()
+    node = _document(text)
     for step in path[:-1]:
         above = _item(node, step)
         if above is None:
@@ -231,10 +232,16 @@ def _line_indent(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
+@lru_cache(maxsize=4)
+def _document(text: str) -> _Node:
+    # An edit looks several times at a text that may take seconds to read; nobody changes a node.
+    return _Parser(text).document()
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens = _tokens(text)
+        self._tokens = list(_tokens(text))
         self._at = 0
         self._comments: list[_Token] = []
         self._depth = 0
@@ -247,9 +254,8 @@ class _Parser:
         return node
 
     def _next(self) -> _Token:
-        while (token := self._tokens[self._at]).kind in {"space", "comment"}:
-            if token.kind == "comment":
-                self._comments.append(token)
+        while (token := self._tokens[self._at]).kind == "comment":
+            self._comments.append(token)
             self._at += 1
         self._at += token.kind != "end"
         return token
@@ -314,16 +320,13 @@ class _Parser:
         return JsoncError(self._text, token.start, reason)
 
 
-def _tokens(text: str) -> list[_Token]:
-    return list(_scanned(text))
-
-
-def _scanned(text: str) -> Iterator[_Token]:
+def _tokens(text: str) -> Iterator[_Token]:
     at = 0
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:
             raise JsoncError(text, at, f"{text[at]!r} is not expected here")
-        yield _Token(str(found.lastgroup), at, found.end())
+        if found.lastgroup != "space":
+            yield _Token(str(found.lastgroup), at, found.end())
         at = found.end()
     yield _Token("end", at, at)
