@@ -7,8 +7,7 @@ Deterministic: no clock, no random id, no order of a dictionary. What the seal c
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from handoff_memory.core import lazy
 
@@ -23,8 +22,7 @@ TASK_BYTES: Final = 40
 _ROOM_BYTES: Final = 56
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
+class Glance(NamedTuple):
     """What the manifest shows of a task.
 
     Attributes:

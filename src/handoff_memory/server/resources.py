@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import asdict
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -135,7 +134,7 @@ def _task(tx: Tx, who: Author, task_id: str, what: str, governing: Governing) ->
     task = tasks.get(tx, who, task_id)
     if what == "status":
         return planning.status(task, governing)
-    hashes = asdict(prefix.hashes(sealing.zones(task, governing)))
+    hashes = prefix.hashes(sealing.zones(task, governing)).plain()
     return {
         "task": task.id,
         "objective": task.stable.objective,

@@ -7,8 +7,7 @@ value keeps nobody waiting.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import canonical, confidence, names, times
 from handoff_memory.core.author import Author
@@ -36,8 +35,7 @@ from handoff_memory.store.engine import Row, Tx
 _WITHOUT_PACKET: Final = "Report without packet_id, or with the id that handoff_pickup gave."
 
 
-@dataclass(frozen=True, slots=True)
-class RecordDraft:
+class RecordDraft(NamedTuple):
     """A version that is ready to be appended."""
 
     name: Name
@@ -51,8 +49,7 @@ class RecordDraft:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeDraft:
+class OutcomeDraft(NamedTuple):
     """An outcome that is ready to be recorded."""
 
     name: Name

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import canonical, names, packet
 from handoff_memory.core.errors import EmptyHandoffError, InvalidArgumentError, TooLargeError
@@ -29,8 +28,7 @@ _SEVERITIES: Final = ("stable", "watch", "blocked")
 _GRADES: Final = ("observed", "declared", "inferred")
 
 
-@dataclass(frozen=True, slots=True)
-class PacketDraft:
+class PacketDraft(NamedTuple):
     """A packet that is ready to be written."""
 
     body: bytes

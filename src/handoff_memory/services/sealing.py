@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from decimal import Decimal
 from typing import Any, Final
 
@@ -45,7 +44,7 @@ def sealed(tx: Tx, who: Author, governing: Governing, task: Task) -> Task:
     if digest in task.state.seals:
         return task
     return tasks.happened(
-        tx, who, governing.limits, task, "sealed", {"seal": digest, "hashes": asdict(hashes)}
+        tx, who, governing.limits, task, "sealed", {"seal": digest, "hashes": hashes.plain()}
     )
 
 

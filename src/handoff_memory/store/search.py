@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from handoff_memory.store.engine import Row, Tx
 
@@ -128,8 +127,7 @@ _LISTING: Final[dict[Reach, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """What is indexed of a version: each column ready for the tokenizer."""
 
     name: str
@@ -138,8 +136,7 @@ class Text:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """Which versions a search may return.
 
     Attributes:
@@ -165,22 +162,22 @@ class Filter:
 
 def add(tx: Tx, seq: int, text: Text) -> None:
     """Index the current version of a record."""
-    tx.run(_ADD_CURRENT, seq=seq, **asdict(text))
+    tx.run(_ADD_CURRENT, seq=seq, **text._asdict())
 
 
 def supersede(tx: Tx, seq: int, text: Text) -> None:
     """Move a version, whose text must be the very one that was added, to the past."""
-    tx.run(_DROP_CURRENT, seq=seq, **asdict(text))
-    tx.run(_ADD_PAST, seq=seq, **asdict(text))
+    tx.run(_DROP_CURRENT, seq=seq, **text._asdict())
+    tx.run(_ADD_PAST, seq=seq, **text._asdict())
 
 
 def matching(tx: Tx, match: str, wanted: Filter, *, reach: Reach, limit: int) -> list[Row]:
     """`seq` and `found` (matches ranked, at most `CANDIDATES` a table), best first."""
     return tx.all(
-        _MATCHING[reach], match=match, limit=limit, candidates=CANDIDATES, **asdict(wanted)
+        _MATCHING[reach], match=match, limit=limit, candidates=CANDIDATES, **wanted._asdict()
     )
 
 
 def listed(tx: Tx, wanted: Filter, *, reach: Reach, limit: int, below: int = _NEVER) -> list[Row]:
     """`seq` of what the filter lets through below a seq, newest first."""
-    return tx.all(_LISTING[reach], limit=limit, below=below, **asdict(wanted))
+    return tx.all(_LISTING[reach], limit=limit, below=below, **wanted._asdict())
