@@ -21,9 +21,10 @@ OUTLINE_FROM_TOKENS: Final = 400
 # A file that is about to be edited stays whole up to here: an edit needs its exact text.
 EDITED_UP_TO_TOKENS: Final = 6_000
 _CHANGED_LINES: Final = 60
-_CHANGED_SHARE: Final = 4  # a change counts as small up to this part of the whole
+_CHANGED_SHARE: Final = 2  # a change counts as small up to this part of the whole
 _LINE_CHARS: Final = 300
 _OUTLINE_SHARE: Final = 8
+_TOKEN_BYTES: Final = 3  # about what a token of an outline takes: names, numbers, marks
 _OUTLINE_TOKENS: Final = (60, 260)
 
 
@@ -116,21 +117,21 @@ def choose(result: Result, before: Sequence[Earlier], outline_from: int) -> Choi
 
 def unchanged(kept: Kept) -> str:
     """The line that stands for a result that stands in this context already."""
-    return f"[handoff-memory: unchanged since {kept.ref} above; repeat the call to see it again]"
+    return f"[handoff-memory: unchanged since {kept.ref} above; repeat the call to see it]"
 
 
 def changed(kept: Kept, earlier: str, difference: str) -> str:
     """What stands for a result of which this context holds an earlier state."""
     return (
-        f"[handoff-memory: {_measures(kept)}, here as its change since {earlier}; repeat the call "
-        f"to see all of it]\n{difference}"
+        f"[handoff-memory: {kept.ref}, its change since {earlier}; repeat the call to see all of "
+        f"it]\n{difference}"
     )
 
 
 def outlined(kept: Kept, outline: Sequence[str]) -> str:
     """What stands for a result that never entered: what it is, what is in it, how to get it."""
     low, high = _OUTLINE_TOKENS
-    room = 4 * min(high, max(low, kept.tokens // _OUTLINE_SHARE))
+    room = _TOKEN_BYTES * min(high, max(low, kept.tokens // _OUTLINE_SHARE))
     shown: list[str] = []
     for entry in outline:
         line = entry if len(entry) <= _LINE_CHARS else entry[:_LINE_CHARS] + "…"
@@ -161,13 +162,18 @@ def difference(old: str, new: str) -> str | None:
     )
     gone, new_lines = before[head : len(before) - tail], after[head : len(after) - tail]
     hunk = [
-        f"@@ -{head + 1},{len(gone)} +{head + 1},{len(new_lines)} @@",
+        f"@@ -{_span(head, gone)} +{_span(head, new_lines)} @@",
         *(f"-{line}" for line in gone),
         *(f"+{line}" for line in new_lines),
     ]
     text = "\n".join(hunk)
     is_small = len(hunk) <= _CHANGED_LINES and len(text) * _CHANGED_SHARE <= len(new)
     return text if is_small else None
+
+
+def _span(head: int, lines: Sequence[str]) -> str:
+    """Where a hunk stands, as `diff -u` writes it: the number of lines only where it is not 1."""
+    return f"{head + 1}" if len(lines) == 1 else f"{head + 1},{len(lines)}"
 
 
 def _measures(kept: Kept) -> str:

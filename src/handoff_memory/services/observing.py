@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Kind = Literal["call", "dropped", "head", "contract", "pressure"]
 KINDS: Final = ("call", "dropped", "head", "contract", "pressure")
 # A result below this costs more to name and to fetch than to keep in the prompt.
-KEPT_FROM_TOKENS: Final = 200
+KEPT_FROM_TOKENS: Final = 120
 REFUSING: Final = frozenset({"block", "ask"})
 _VOLATILE_SHOWN: Final = 5
 _EDITED: Final = 16  # files that one event names
