@@ -14,7 +14,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -296,8 +295,8 @@ def seal_vector() -> dict[str, Any]:
             {"tag": "hm/list/1", "parts": parts, "digest": _list(parts)}
             for parts in (["ab", "c"], ["a", "bc"], [])
         ],
-        "zones": asdict(_ZONES),
-        "hashes": asdict(found),
+        "zones": _ZONES._asdict(),
+        "hashes": found.plain(),
         "seal": prefix.seal(found),
     }
 
