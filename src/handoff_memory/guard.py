@@ -32,6 +32,7 @@ Decision = Literal["allow", "warn", "ask", "block"]
 
 _ERROR_CHARS: Final = 4_000
 _OUTLINE_BYTES: Final = 4_000
+_OUTLINED_BYTES: Final = 1 << 20  # of a longer result the beginning is outlined: a client waits
 _NAMED_FILES: Final = 16
 _NAMED_CHARS: Final = 20_000
 
@@ -326,14 +327,18 @@ def _error(outcome: Outcome, text: str) -> str | None:
 def _outline(payload: refs.PayloadDraft) -> Sequence[str]:
     from handoff_memory.rules import query  # noqa: PLC0415 - only for a big result: 0.1 s
 
+    data = refs.joined(payload)
     found = query.ask(
-        refs.joined(payload),
+        data[:_OUTLINED_BYTES],
         payload.media_type,
         query.question("outline", {}),
         ceiling_bytes=_OUTLINE_BYTES,
         clock=lambda: 0.0,
     )
-    return found.text.splitlines()
+    entries = found.text.splitlines()
+    if len(data) > _OUTLINED_BYTES:
+        entries.insert(0, f"{len(data):,} bytes, of which the first {_OUTLINED_BYTES:,}:")
+    return entries
 
 
 def _reason(reply: Mapping[str, Any]) -> str:
