@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,7 +98,7 @@ def test_what_stands_in_the_files_is_read(places: Places) -> None:
 def test_in_the_persons_own_folder_a_file_is_looked_at_once(places: Places) -> None:
     install(places, "cursor")
 
-    found = only(replace(places, project=places.home))
+    found = only(places._replace(project=places.home))
 
     assert [one.scope for one in found.standings] == ["user"]
 
