@@ -136,7 +136,7 @@ class AgentClient:
 # --- Claude Code -------------------------------------------------------------------------------
 
 
-_CLAUDE_MAY = ("mcp__handoff-memory__*", "mcp__files__*", "Bash", "Read")
+_CLAUDE_MAY = ("mcp__handoff-memory__*", "mcp__files__*", "Bash", "Read", "Write")
 
 
 def _configure_claude(_: Desk) -> None:

@@ -158,6 +158,28 @@ def test_what_codex_compacts_is_told_its_task(hooked: Callable[[AgentClient], De
     assert_told(last)
 
 
+def test_what_one_agent_left_unfinished_is_told_to_the_next(
+    hooked: Callable[[AgentClient], Desk],
+) -> None:
+    first = hooked(CLAUDE_CODE)
+    page = first.project / "page.py"
+    first.model.play([Use("^Write$", {"file_path": str(page), "content": "pass\n"})])
+    CLAUDE_CODE.ask(first, PROMPT)
+    assert page.exists()
+
+    next_one = hooked(CODEX)
+    next_one.model.play([Use("handoff_pickup$")])
+    CODEX.ask(next_one, "Good morning.")
+
+    opening, *_, last = next_one.model.sent
+    (picked,) = last.results
+    packet = picked.reply["packet"]
+    assert f"packet {packet['packet_id']} from claude-code" in opening.everything
+    assert "1 handoff packet waits for codex" in opening.everything
+    assert PROMPT in json.dumps(packet)
+    assert "page.py" in json.dumps(packet)
+
+
 def said(prompt: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": prompt}]
 
