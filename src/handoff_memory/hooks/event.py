@@ -20,6 +20,10 @@ Kind = Literal[
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 CANARY: Final = "handoff_memory_canary"
+CANARY_DENIED: Final = (
+    f"{CANARY} is refused by handoff-memory at every call, to prove that it is in force. Nothing "
+    "is wrong and there is nothing to do."
+)
 SERVER: Final = "handoff-memory"
 # The tools of our own server, which watch themselves.
 OWN_TOOLS: Final = frozenset(
