@@ -25,7 +25,9 @@ from handoff_memory.store.engine import Operation, Row
 from handoff_memory.store.sqlite import Reader, Source, Writer
 
 if TYPE_CHECKING:
-    from handoff_memory.bridge import Bridge
+    from pathlib import Path
+
+    from handoff_memory.bridge import Bridge, Onlookers
     from handoff_memory.rules.invariants import Book
     from handoff_memory.services.verify import Progress
     from handoff_memory.services.writing import Reply
@@ -146,6 +148,55 @@ async def open_app(settings: Settings, makers: Makers | None = None) -> AsyncIte
         await app.close()
 
 
+class View:
+    """The memory, as a surface that only looks uses it; nothing here can write."""
+
+    def __init__(self, settings: Settings, makers: Makers, onlookers: Onlookers) -> None:
+        self.settings = settings
+        self.identity = Identity(settings, makers)
+        self.now = makers.clock
+        self._onlookers = onlookers
+
+    async def read(self, operation: Operation[T]) -> T:
+        """Run an operation on a snapshot of a database that exists.
+
+        Raises:
+            StorageError: There is none, or it cannot serve.
+        """
+        _require(self.settings.database)
+        return await self._onlookers.read(operation)
+
+    async def read_apart(self, operation: Operation[T]) -> T:
+        """Run an operation that takes long, in nobody's way."""
+        _require(self.settings.database)
+        return await self._onlookers.read_apart(operation)
+
+    async def verify(self, progress: Progress) -> Reply:
+        """The report of `services.verify`, also where the file itself is damaged.
+
+        A SQLite whose own check leaves out the full-text index would have to write to look at it.
+        """
+        from handoff_memory.services import verify  # noqa: PLC0415 - as above
+
+        try:
+            return await self.read_apart(lambda tx: verify.verify(tx, progress=progress))
+        except CorruptDatabaseError as fault:
+            return verify.damaged(fault)
+
+
+@asynccontextmanager
+async def open_view(settings: Settings, makers: Makers | None = None) -> AsyncIterator[View]:
+    """The memory to look at, on this event loop; opened by the first call that can."""
+    from handoff_memory.bridge import Onlookers  # noqa: PLC0415 - as above
+
+    makers = makers or Makers()
+    onlookers = Onlookers(Source(settings.database, settings.durable, makers.clock, makers.entropy))
+    try:
+        yield View(settings, makers, onlookers)
+    finally:
+        await onlookers.close()
+
+
 class Local:
     """The memory, as a command that runs and ends uses it."""
 
@@ -199,12 +250,7 @@ class Local:
                 connection.close()
 
     def _opened_reader(self) -> Reader:
-        path = self.settings.database
-        if not os.path.lexists(path):
-            raise DatabaseMissingError(
-                f"there is no database at {path}",
-                way_out="Set MEMORY_DB to the agents' file; the first write makes one.",
-            )
+        _require(self.settings.database)
         if self._writer is None:
             reader = Reader(self._source)
             if reader.is_current:
@@ -226,6 +272,14 @@ def open_local(settings: Settings, makers: Makers | None = None) -> Iterator[Loc
         yield local
     finally:
         local.close()
+
+
+def _require(database: Path) -> None:
+    if not os.path.lexists(database):
+        raise DatabaseMissingError(
+            f"there is no database at {database}",
+            way_out="Set MEMORY_DB to the agents' file; the first write makes one.",
+        )
 
 
 def is_dead(session: Row) -> bool:

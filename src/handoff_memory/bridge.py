@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import aiosqlite
 
-from handoff_memory.core.errors import BusyError
+from handoff_memory.core.errors import BusyError, OlderDatabaseError, StorageError
 from handoff_memory.store.engine import Operation
 from handoff_memory.store.sqlite import BATCH_LIMIT, Reader, Source, Writer
 
@@ -62,6 +62,57 @@ class _Thread(Generic[C]):
 
     async def close(self) -> None:
         await self._proxy.close()
+
+
+class Onlookers:
+    """Connections that look at a database: they make none, bring none up to date, and lock none."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._turns = asyncio.Semaphore(_READERS)
+        self._idle: list[_Thread[Reader]] = []
+
+    async def read(self, operation: Operation[T]) -> T:
+        """Run an operation on a snapshot.
+
+        Raises:
+            MemoryFault: What the operation raised, or why the database could not serve.
+        """
+        async with self._turns:
+            thread = self._idle.pop() if self._idle else await self._opened()
+            try:
+                result = await thread.run(lambda connection: connection.read(operation))
+            except StorageError:
+                await thread.close()  # by the next call another file may stand there
+                raise
+            except BaseException:
+                self._idle.append(thread)
+                raise
+            self._idle.append(thread)
+            return result
+
+    async def read_apart(self, operation: Operation[T]) -> T:
+        """Run an operation that takes long on a connection of its own."""
+        thread = await self._opened()
+        try:
+            return await thread.run(lambda connection: connection.read(operation))
+        finally:
+            await thread.close()
+
+    async def close(self) -> None:
+        """Close every connection, once what runs on it has ended."""
+        for _ in range(_READERS):
+            await self._turns.acquire()
+        while self._idle:
+            await self._idle.pop().close()
+
+    async def _opened(self) -> _Thread[Reader]:
+        thread = _Thread(lambda: Reader(self._source, looks_only=True))
+        await thread.open()
+        if not thread.connection.is_current:
+            await thread.close()
+            raise OlderDatabaseError("the database is empty, or of an older version")
+        return thread
 
 
 class Bridge:

@@ -338,6 +338,14 @@ class NewerDatabaseError(StorageError):
     way_out = "Upgrade handoff-memory-mcp for this client."
 
 
+class OlderDatabaseError(StorageError):
+    """The file is empty, or of an older version, and this reader changes nothing."""
+
+    code = "older_database"
+    retryable = True
+    way_out = "Start an agent's server or run handoff-memory stats: both bring the file up to date."
+
+
 class CorruptDatabaseError(StorageError):
     """SQLite found the file damaged."""
 

@@ -172,6 +172,19 @@ def repeats(who: Author, task: Task, seen: Seen, kept: Mapping[str, Any]) -> Rep
     return _verdict(loopguard.judge(_window(task), _call(who, seen, kept, task)))
 
 
+def loops(task: Task) -> list[Reply]:
+    """What the loop guard says of each call in the window that it does not let pass, in order."""
+    window = _window(task)
+    found = []
+    for at, call in enumerate(window):
+        if call.kind == "override":
+            continue
+        told = _verdict(loopguard.judge(window[:at], call))
+        if told is not None:
+            found.append({"seq": call.seq, "agent": call.agent, "tool": call.tool, **told})
+    return found
+
+
 def files_of(tx: Tx, who: Author, ref: str) -> list[Mapping[str, Any]]:
     """The files whose content a ref holds, as the agent's present task saw them."""
     try:

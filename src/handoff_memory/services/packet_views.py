@@ -10,7 +10,7 @@ from handoff_memory.core.errors import NotFoundError
 from handoff_memory.services import reading, writing
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.writing import Reply
-from handoff_memory.store import packets
+from handoff_memory.store import packets, records
 from handoff_memory.store.engine import Row, Tx
 
 
@@ -72,6 +72,40 @@ def thread(tx: Tx, who: Author, packet_id: str) -> Reply:
         ]
         found.append({**_envelope(tx, row), **content, "events": events})
     return {"thread": thread_id, "packets": found}
+
+
+def board(tx: Tx, project: str, *, limit: int) -> dict[str, list[Reply]]:
+    """The packets of a project by state: open ones in the order of their priority, newest closed.
+
+    An open packet that has expired stands with the closed ones.
+    """
+    found: dict[str, list[Reply]] = {"waiting": [], "claimed": [], "closed": []}
+    for row in packets.open_in(tx, project, limit):
+        card = _card(tx, row)
+        found[card["state"] if card["state"] in found else "closed"].append(card)
+    found["closed"] += [_card(tx, row) for row in packets.closed_in(tx, project, limit)]
+    return found
+
+
+def _card(tx: Tx, row: Row) -> Reply:
+    content: dict[str, Any] = (
+        canonical.decode(row["body"]) if row["body"] else {"summary": "[erased]"}
+    )
+    pins = canonical.decode(row["pins"])
+    details = content.get("details") or {}
+    return {
+        **_envelope(tx, row),
+        "summary": content["summary"],
+        "severity": details.get("severity"),
+        "pins": len(pins),
+        "moved": sum(_has_moved(tx, row["project"], pin) for pin in pins),
+    }
+
+
+def _has_moved(tx: Tx, project: str, pin: dict[str, Any]) -> bool:
+    home = names.home(pin["scope"], project)
+    current = records.head(tx, home, pin["scope"], pin["key"])
+    return current is not None and current["version"] != pin["version"]
 
 
 def overview(tx: Tx, project: str, limit: int) -> list[Reply]:

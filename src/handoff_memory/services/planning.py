@@ -113,13 +113,17 @@ def context_pressure(task: Task, governing: Governing) -> pressure.Pressure:
         pressure.Reading("B", "declared", contract),
         pressure.Reading("C", "estimated", inside),
     ]
-    known = task.state.pressure
     return pressure.judge(
         readings,
-        known.get("window", governing.window_tokens),
-        client_tokens=known.get("used"),
+        window_tokens(task, governing),
+        client_tokens=task.state.pressure.get("used"),
         growth=[call.get("tokens") or 0 for call in task.state.window],
     )
+
+
+def window_tokens(task: Task, governing: Governing) -> int:
+    """The size of the context window, as the client told it or as it is assumed."""
+    return int(task.state.pressure.get("window", governing.window_tokens))
 
 
 def statement(task: Task) -> ledger.Statement:

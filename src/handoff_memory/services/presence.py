@@ -32,6 +32,17 @@ def twins(tx: Tx, who: Author, is_alive: IsAlive) -> list[Reply]:
     ]
 
 
+def roll(tx: Tx, is_alive: IsAlive, *, limit: int) -> list[Reply]:
+    """Agents with their last write and how many of their sessions are alive, latest first."""
+    return [
+        {
+            **_agent(tx, row),
+            "alive": sum(map(is_alive, sessions.others(tx, row["agent"], ""))),
+        }
+        for row in sessions.agents(tx, limit)
+    ]
+
+
 def stats(tx: Tx, who: Author, *, scope: str = "", limit: int = 20) -> Reply:
     """Counts, agents with their last write, and the end of the journal."""
     head = journal.head(tx)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, Final
 
 from handoff_memory.core.author import Author
@@ -71,6 +72,22 @@ def drift(task: Task, governing: Governing, given: str) -> Reply | None:
         worst = found.findings[0]
         told |= {"semantic_break": True, "item": f"{worst.collection} {(worst.index or 0) + 1}"}
     return told
+
+
+def drifts(task: Task) -> list[Reply]:
+    """How each seal of a task differs from the one before, oldest first."""
+    kept = sorted(task.state.seals.items(), key=lambda pair: pair[1]["turn"])
+    found = []
+    for (_, before), (digest, after) in pairwise(kept):
+        new = _hashes(after["hashes"])
+        told = prefix.drift(_hashes(before["hashes"]), new, _uncounted(new.items))
+        found.append({"seal": digest, "verdict": told.verdict, "cause": told.cause})
+    return found
+
+
+def _uncounted(items: prefix.Pinned) -> prefix.Counts:
+    """Counts for telling what changed where nobody asks what it costs."""
+    return prefix.Counts(0, 0, (0,) * len(items.constraints), (0,) * len(items.decisions))
 
 
 def shown(task: Task, governing: Governing) -> str:

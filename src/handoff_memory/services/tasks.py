@@ -117,6 +117,20 @@ def overview(tx: Tx, project: str, limit: int) -> list[Reply]:
     return [_in_short(tx, row) for row in rows.recent(tx, project, limit)]
 
 
+def happenings(tx: Tx, task_id: str, limit: int) -> list[Reply]:
+    """What happened in a task, newest first."""
+    return [
+        {
+            "seq": row["seq"],
+            "at": times.iso(row["at"]),
+            "agent": row["agent"],
+            "event": row["event"],
+            "data": event_of(row).data,
+        }
+        for row in rows.latest_events(tx, task_id, limit)
+    ]
+
+
 def newest(tx: Tx, project: str) -> str:
     """The task of a project in which anybody did something last.
 

@@ -75,7 +75,7 @@ _ROWS: Final[Mapping[str, str]] = {
 _HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
 
 # One line of `log` for any kind, newest first or oldest first.
-_LOG: Final = """
+_LINE: Final = """
     SELECT j.seq, j.kind, j.entry_hash,
         COALESCE(r.agent, o.agent, p.agent, c.agent, k.agent, e.agent, y.agent) AS agent,
         COALESCE(r.session, o.session, p.session, c.session, k.session, e.session, y.session)
@@ -96,8 +96,8 @@ _LOG: Final = """
             WHEN 'claim' THEN c.action
             WHEN 'task' THEN 'started'
             WHEN 'event' THEN e.event
-            WHEN 'payload' THEN 'kept' END AS action
-    FROM journal j
+            WHEN 'payload' THEN 'kept' END AS action"""
+_ROWS_OF_LINE: Final = """
     LEFT JOIN records r ON j.kind = 'record' AND r.seq = j.seq
     LEFT JOIN outcomes o ON j.kind = 'outcome' AND o.seq = j.seq
     LEFT JOIN records t ON t.seq = o.record
@@ -106,8 +106,26 @@ _LOG: Final = """
     LEFT JOIN tasks k ON j.kind = 'task' AND k.seq = j.seq
     LEFT JOIN events e ON j.kind = 'event' AND e.seq = j.seq
     LEFT JOIN payloads y ON j.kind = 'payload' AND y.seq = j.seq"""
+_LOG: Final = _LINE + " FROM journal j" + _ROWS_OF_LINE
 _LOG_AFTER: Final = _LOG + " WHERE j.seq > :after ORDER BY j.seq LIMIT :limit"
 _LOG_NEWEST: Final = _LOG + " ORDER BY j.seq DESC LIMIT :limit"
+# Of the lines before one, so many are looked at: a filter that fits few must not read all.
+_LOG_FILTERED: Final = f"""{_LINE}
+    FROM (SELECT seq, kind, entry_hash FROM journal WHERE seq < :below
+        ORDER BY seq DESC LIMIT :looked_at) j
+    {_ROWS_OF_LINE}
+    WHERE (:kind IS NULL OR j.kind = :kind)
+        AND (:agent IS NULL
+            OR COALESCE(r.agent, o.agent, p.agent, c.agent, k.agent, e.agent, y.agent) = :agent)
+        AND (:task IS NULL OR k.task = :task OR e.task = :task
+            OR r.scope = 'osiris/task/' || :task)
+    ORDER BY j.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+_AT: Final = """
+    SELECT COALESCE(
+        (SELECT at FROM records WHERE seq = :seq), (SELECT at FROM events WHERE seq = :seq),
+        (SELECT at FROM payloads WHERE seq = :seq), (SELECT at FROM outcomes WHERE seq = :seq),
+        (SELECT at FROM claims WHERE seq = :seq), (SELECT at FROM packets WHERE seq = :seq),
+        (SELECT at FROM tasks WHERE seq = :seq)) AS at"""
 
 
 class Head(NamedTuple):
@@ -184,3 +202,22 @@ def log(tx: Tx, *, after: int | None, limit: int) -> list[Row]:
     if after is not None:
         return tx.all(_LOG_AFTER, after=after, limit=limit)
     return tx.all(_LOG_NEWEST, limit=limit)[::-1]
+
+
+class LogFilter(NamedTuple):
+    """Which lines of the log are wanted; None lets all through."""
+
+    agent: str | None = None
+    kind: str | None = None
+    task: str | None = None
+
+
+def log_before(tx: Tx, wanted: LogFilter, *, below: int, looked_at: int, limit: int) -> list[Row]:
+    """Lines that a filter lets through, newest first, among so many before a seq."""
+    return tx.all(_LOG_FILTERED, below=below, looked_at=looked_at, limit=limit, **wanted._asdict())
+
+
+def at(tx: Tx, seq: int) -> int | None:
+    """When the row with that seq was written, microseconds; None where it is gone."""
+    found = tx.one(_AT, seq=seq)
+    return found["at"] if found else None

@@ -23,6 +23,18 @@ _OPEN: Final = (
         AND (s.recipient IS NULL OR s.recipient = :agent)
     ORDER BY s.priority DESC, s.seq"""
 )
+_OPEN_IN: Final = (
+    _PACKET
+    + """
+    WHERE s.project = :project AND s.state IN ('waiting', 'claimed')
+    ORDER BY s.priority DESC, s.seq LIMIT :limit"""
+)
+_CLOSED_IN: Final = (
+    _PACKET
+    + """
+    WHERE p.project = :project AND s.state NOT IN ('waiting', 'claimed')
+    ORDER BY p.seq DESC LIMIT :limit"""
+)
 _RECENT: Final = _PACKET + " WHERE p.project = :project ORDER BY p.seq DESC LIMIT :limit"
 
 # An open packet whose lease ran out waits again; one whose time is over has expired.
@@ -76,6 +88,16 @@ def thread(tx: Tx, thread_id: str) -> list[Row]:
 def open_for(tx: Tx, project: str, agent: str) -> list[Row]:
     """Packets for an agent or for nobody that are not closed: highest priority, then oldest."""
     return tx.all(_OPEN, project=project, agent=agent)
+
+
+def open_in(tx: Tx, project: str, limit: int) -> list[Row]:
+    """Packets of a project that are not closed, for whomever: highest priority, then oldest."""
+    return tx.all(_OPEN_IN, project=project, limit=limit)
+
+
+def closed_in(tx: Tx, project: str, limit: int) -> list[Row]:
+    """Packets of a project that are closed, newest first."""
+    return tx.all(_CLOSED_IN, project=project, limit=limit)
 
 
 def open_states(tx: Tx, project: str, agent: str) -> list[Row]:

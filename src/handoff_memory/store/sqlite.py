@@ -236,13 +236,17 @@ class Writer:
 class Reader:
     """A connection that reads; it never waits for a writer and never writes."""
 
-    def __init__(self, source: Source, watch: place.Watch | None = None) -> None:
+    def __init__(
+        self, source: Source, watch: place.Watch | None = None, *, looks_only: bool = False
+    ) -> None:
         """Open a database that a `Writer` has made.
 
         Args:
             source: What it takes.
             watch: The writer's, so that both serve one file: another in its place would be read
                 with this one's write-ahead log, and given that log on closing.
+            looks_only: Whether the file itself is opened for reading only: then not even closing
+                it as the last one moves the write-ahead log into it.
 
         Raises:
             StorageError: The file cannot serve.
@@ -251,7 +255,7 @@ class Reader:
         self._watch = watch or place.Watch(source.path)
         self._watch.check()
         with _faults():
-            self._conn = _connected(source.path)
+            self._conn = _connected(source.path, looks_only=looks_only)
             self._conn.execute(f"PRAGMA busy_timeout = {_READ_PATIENCE_MS}")
             _configure(self._conn, ("PRAGMA query_only = ON",))
             self.is_current = migrate.inspect(self._conn) >= migrate.newest()
@@ -290,8 +294,11 @@ class _faults:  # noqa: N801 - reads as a statement: with _faults()
             raise as_fault(error) from error
 
 
-def _connected(path: Path) -> driver.Connection:
-    conn = driver.connect(os.fspath(path), timeout=0, isolation_level=None, cached_statements=512)
+def _connected(path: Path, *, looks_only: bool = False) -> driver.Connection:
+    name = f"{path.absolute().as_uri()}?mode=ro" if looks_only else os.fspath(path)
+    conn = driver.connect(
+        name, timeout=0, isolation_level=None, cached_statements=512, uri=looks_only
+    )
     conn.row_factory = driver.Row
     return conn
 

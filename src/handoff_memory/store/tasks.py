@@ -27,6 +27,9 @@ _LAST_EVENT: Final = "SELECT event FROM events WHERE task = :task ORDER BY seq D
 _EVENTS: Final = """
     SELECT seq, at, agent, event, body FROM events WHERE task = :task AND seq > :after
     ORDER BY seq"""
+_LATEST_EVENTS: Final = """
+    SELECT seq, at, agent, event, body FROM events WHERE task = :task
+    ORDER BY seq DESC LIMIT :limit"""
 _STATE: Final = "SELECT seq, state FROM task_states WHERE task = :task"
 _STATES: Final = "SELECT task, seq, state FROM task_states ORDER BY task"
 _UNKEPT: Final = """
@@ -74,6 +77,11 @@ def last_event(tx: Tx, task: str) -> str | None:
 def events(tx: Tx, task: str, after: int = 0) -> Iterator[Row]:
     """What happened in a task after a seq."""
     return tx.each(_EVENTS, task=task, after=after)
+
+
+def latest_events(tx: Tx, task: str, limit: int) -> list[Row]:
+    """What happened in a task, newest first."""
+    return tx.all(_LATEST_EVENTS, task=task, limit=limit)
 
 
 def state(tx: Tx, task: str) -> Row | None:
