@@ -36,6 +36,13 @@ def osiris() -> None:
     verbs(prog_name="osiris")
 
 
+def dashboard() -> None:
+    """The console script `osiris-dashboard`: the command `dashboard` by itself."""
+    from handoff_memory.cli.dashboard import dashboard as verb  # noqa: PLC0415
+
+    verb(prog_name="osiris-dashboard")
+
+
 def _serve() -> None:
     # Importing makes a hundred thousand objects that stay: no use looking for garbage in them.
     gc.disable()

@@ -23,6 +23,7 @@ _HOMES: Final = {
     "thread": "packets",
     "pickup": "packets",
     "log": "log",
+    "dashboard": "dashboard",
     "doctor": "doctor",
     "demo": "demo",
     "tasks": "tasks",

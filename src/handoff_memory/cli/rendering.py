@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
 import unicodedata
@@ -13,23 +12,20 @@ import click
 import orjson
 
 from handoff_memory.app import now_us
-from handoff_memory.core import times
+from handoff_memory.core import times, visible
 
-# What moves the cursor, colours, renames the window, or turns the reading direction round.
-_UNSAFE: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-_UNSAFE_IN_BLOCK: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 _GAP: Final = "  "
 _UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def clean(text: object) -> str:
     """One line of text with every control character shown instead of obeyed."""
-    return _UNSAFE.sub(_shown, str(text))
+    return visible.line(str(text))
 
 
 def block(text: str, indent: str = _GAP) -> Iterator[str]:
     """The lines of a text, indented so that none can pose as a line of ours."""
-    for line in _UNSAFE_IN_BLOCK.sub(_shown, text).split("\n"):
+    for line in visible.block(text).split("\n"):
         yield f"{indent}{line}".rstrip()
 
 
@@ -106,11 +102,6 @@ def doubtful(text: str) -> str:
 def bad(text: str) -> str:
     """Something is broken."""
     return click.style(text, fg="red")
-
-
-def _shown(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return {10: "⏎", 9: " "}.get(code) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
 
 
 def _width(text: str) -> int:

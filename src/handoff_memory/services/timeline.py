@@ -10,8 +10,8 @@ from handoff_memory.core import times
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import journal
 from handoff_memory.store.engine import Row, Tx
-from handoff_memory.store.journal import LogFilter
 
+KINDS: Final = ("record", "outcome", "packet", "claim", "task", "event", "payload")
 _LOOKED_AT: Final = 5000
 _BARS: Final = 30
 _MINUTE: Final = 60
@@ -20,12 +20,20 @@ _SPANS_S: Final = tuple(
 )
 
 
+Wanted = journal.LogFilter
+
+
+def head(tx: Tx) -> int:
+    """The seq of the newest write, 0 where there is none."""
+    return journal.head(tx).seq
+
+
 def entries(tx: Tx, *, after: int | None = None, limit: int) -> list[Reply]:
     """Writes of every kind, oldest first: those after a seq, or the newest."""
     return [_told(row) for row in journal.log(tx, after=after, limit=limit)]
 
 
-def filtered(tx: Tx, wanted: LogFilter, *, below: int | None, limit: int) -> Reply:
+def filtered(tx: Tx, wanted: Wanted, *, below: int | None, limit: int) -> Reply:
     """Writes that a filter lets through, newest first.
 
     A filter that fits few gives a short page: one looks at so many lines only. `next_below` is

@@ -14,14 +14,13 @@ from typing import Any, Final
 from handoff_memory.core import confidence, entry, packet
 from handoff_memory.core.errors import MemoryFault
 from handoff_memory.core.packet import Claim, PacketState
-from handoff_memory.services import verify_tasks, writing
+from handoff_memory.services import timeline, verify_tasks, writing
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import health, journal, packets
 from handoff_memory.store.engine import Row, Tx
 
 Progress = Callable[[int, int], None]
 
-_KINDS: Final = ("record", "outcome", "packet", "claim", "task", "event", "payload")
 _STEP: Final = 1000
 
 
@@ -116,8 +115,8 @@ def shortened(report: Reply, limit: int = 50) -> Reply:
 def _walk(
     tx: Tx, findings: _Findings, replay: _Replay, total: int, progress: Progress
 ) -> dict[str, int]:
-    rows = {kind: _Rows(tx, kind) for kind in _KINDS}
-    checked = dict.fromkeys(("journal", *_KINDS), 0)
+    rows = {kind: _Rows(tx, kind) for kind in timeline.KINDS}
+    checked = dict.fromkeys(("journal", *timeline.KINDS), 0)
     expected, chain = 1, entry.GENESIS
     for line in journal.lines(tx):
         seq, kind = line["seq"], line["kind"]
@@ -135,7 +134,7 @@ def _walk(
         checked["journal"] += 1
         if seq % _STEP == 0 or seq == total:
             progress(seq, total)
-    for kind in _KINDS:
+    for kind in timeline.KINDS:
         for stray in rows[kind].take(2**62)[0]:
             _name_row(findings, kind, stray, "the row stands in no journal line: inserted")
     return checked
