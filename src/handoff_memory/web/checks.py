@@ -91,11 +91,15 @@ class Checks:
             del self._latest[next(key for key in self._latest if key is not None)]
         self._running = asyncio.create_task(self._run(check), name="check")
 
+    async def finish(self) -> None:
+        """Wait for what runs."""
+        if self._running is not None:
+            await self._running
+
     async def stop(self) -> None:
         """End what runs."""
         self._stopping = True
-        if self._running is not None:
-            await self._running
+        await self.finish()
 
     async def _run(self, check: Check) -> None:
         def progress(done: int, total: int) -> None:

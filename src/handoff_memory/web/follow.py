@@ -49,7 +49,7 @@ class Follower:
 
     async def stream(self) -> AsyncIterator[bytes]:
         """The events as `text/event-stream`, beginning with where the journal stands."""
-        with self._watching() as queue:
+        with self.watching() as queue:
             if self._seq is not None:
                 yield _event("journal", {"seq": self._seq, "kinds": []})
             while True:
@@ -63,7 +63,8 @@ class Follower:
                 yield _event(*message)
 
     @contextmanager
-    def _watching(self) -> Iterator[asyncio.Queue[Message | None]]:
+    def watching(self) -> Iterator[asyncio.Queue[Message | None]]:
+        """What is told from now on."""
         queue: asyncio.Queue[Message | None] = asyncio.Queue(_QUEUED)
         if not self._watchers:
             self._seq = None  # nobody looked since
@@ -76,22 +77,23 @@ class Follower:
     async def _look(self) -> None:
         if self._standing != self._checks.standing:
             self._standing = self._checks.standing
-            self._tell(("check", {}))
+            self.tell(("check", {}))
         before = self._seq
         try:
             seq, kinds = await self._view.read(lambda tx: _since(tx, before))
         except MemoryFault as fault:
             if self._fault != fault.code:
                 self._seq, self._fault = None, fault.code
-                self._tell(("fault", {"code": fault.code}))
+                self.tell(("fault", {"code": fault.code}))
             return
         if self._fault is not None:
             self._fault, kinds = None, [_EVERY_KIND]
         if seq != self._seq:
             self._seq = seq
-            self._tell(("journal", {"seq": seq, "kinds": kinds}))
+            self.tell(("journal", {"seq": seq, "kinds": kinds}))
 
-    def _tell(self, message: Message) -> None:
+    def tell(self, message: Message) -> None:
+        """Tell every stream."""
         for queue in self._watchers:
             _put(queue, message)
 

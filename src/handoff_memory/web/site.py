@@ -69,13 +69,19 @@ _TITLES: Final[Mapping[type[MemoryFault], tuple[str, HTTPStatus]]] = {
 
 
 class Site:
-    """The dashboard as an ASGI application, without the gate in front of it."""
+    """The dashboard as an ASGI application, without the gate in front of it.
+
+    Attributes:
+        app: The application.
+        checks: Verifications and audits.
+        follower: What tells open pages that something was written.
+    """
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._who = view.identity.author(AGENT)
-        self._checks = Checks(view, self._who)
-        self._follower = Follower(view, self._checks)
+        self.checks = Checks(view, self._who)
+        self.follower = Follower(view, self.checks)
         self._templates = environment()
         self.app = Starlette(
             routes=[
@@ -97,17 +103,17 @@ class Site:
 
     def end(self) -> None:
         """Let every stream end, so that the server can."""
-        self._follower.end()
+        self.follower.end()
 
     @asynccontextmanager
     async def _living(self, _app: Starlette) -> AsyncIterator[None]:
-        following = asyncio.create_task(self._follower.run(), name="follower")
+        following = asyncio.create_task(self.follower.run(), name="follower")
         try:
             yield
         finally:
             following.cancel()
             await asyncio.gather(following, return_exceptions=True)
-            await self._checks.stop()
+            await self.checks.stop()
 
     def _page(self, make: Maker) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
@@ -127,19 +133,19 @@ class Site:
         return answer
 
     async def _verify(self, _request: Request) -> Response:
-        self._checks.start(None)
+        self.checks.start(None)
         return RedirectResponse("/integrity", HTTPStatus.SEE_OTHER)
 
     async def _audit(self, request: Request) -> Response:
         task = request.query_params.get("task", "")
-        self._checks.start(task)
+        self.checks.start(task)
         there = task_url(task) if "back" in request.query_params else "/integrity"
         return RedirectResponse(there, HTTPStatus.SEE_OTHER)
 
     async def _events(self, request: Request) -> Response:
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
-        return StreamingResponse(self._follower.stream(), media_type="text/event-stream")
+        return StreamingResponse(self.follower.stream(), media_type="text/event-stream")
 
     async def _fault(self, request: Request, fault: Exception) -> Response:
         told = error_reply(fault) if isinstance(fault, MemoryFault) else {}
@@ -164,10 +170,10 @@ class Site:
 
     def _asked(self, request: Request) -> Asked:
         query = {name: text for name, text in request.query_params.items() if text}
-        return Asked(self._who, self._view.settings, self._checks, query, request.path_params)
+        return Asked(self._who, self._view.settings, self.checks, query, request.path_params)
 
     def _rendered(self, request: Request, page: Page, seq: int) -> HTMLResponse:
-        check = self._checks.verification
+        check = self.checks.verification
         shell: dict[str, Any] = {
             "page": page,
             "title": page.title,
