@@ -9,29 +9,12 @@ from urllib.parse import quote
 
 import pytest
 
+import hostile
 import scene
 from actors import Agent
 from asking import Browser
 from handoff_memory.app import Local
-from handoff_memory.core import names
-from handoff_memory.services import planning
 
-HOSTILE = (
-    "<script>alert(1)</script>",
-    "</pre></main><img src=x onerror=alert(1)>",
-    '"><svg onload=alert(1)>',
-    "' autofocus onfocus=alert(1) x='",
-    "javascript:alert(1)",
-    "{{ 7*7 }}{% raw %}${7*7}",
-    "<!-- --><style>*{display:none}</style>",
-    "&lt;b&gt;&amp;amp; &#60;b&#62;",
-    "\u202eevil\u202c \u2066iso\u2069 \u200fmark",
-    "]]><![CDATA[<b>",
-    "<a href='http://evil.example'>click</a>",
-    "\\x3cscript\\x3e \x1b[31m \x07 \x7f",
-    "نص عربي ثم <b>",
-    "\U0001d573🎉" * 20,
-)
 KNOWN = {
     *("html", "head", "meta", "title", "link", "script", "body", "a", "header", "img", "nav"),
     *("form", "input", "main", "section", "h1", "h2", "h3", "p", "dl", "div", "dt", "dd", "span"),
@@ -80,33 +63,7 @@ def acts(page: str) -> list[str]:
 
 @pytest.fixture
 def paths(local: Local, agent: Callable[..., Agent]) -> list[str]:
-    """Pages on which everything is hostile that an agent can choose."""
-    found = ["/", "/handoffs", "/memory", "/tasks", "/log", "/integrity"]
-    for n, text in enumerate(HOSTILE):
-        name = re.sub(r"[\x00-\x1f\x7f/@]", "·", text).strip()[:100]
-        who = agent(names.agent_id(name))
-        who.write(f"s {name}/k {name}", {text: [text]}, tags=[name[:60]], source=text)
-        who.write(f"s {name}/k {name}", text, source=text)
-        who.report(f"s {name}/k {name}", "success", note=text)
-        packet = who.create(
-            text.replace("\x1b", "").strip(),
-            next=[text],
-            done=[text],
-            open_questions=[text],
-            details={"objective": text, "results": {text: [text]}},
-            pins=[f"s {name}/k {name}@1"],
-            to=name,
-        )
-        who.pickup(packet["packet_id"], read_back=text)
-        task = f"t{n}"
-        asked = planning.PlanRequest(
-            task=task, objective=text, plan=(text,), decisions=(text,), lesson=text
-        )
-        local.write(
-            lambda tx, who=who, asked=asked: planning.plan(tx, who.who, scene.GOVERNING, asked)
-        )
-        found += [f"/handoffs/{packet['packet_id']}", f"/tasks/{task}"]
-    return found
+    return hostile.play(local, agent)
 
 
 async def test_nothing_that_agents_write_acts_in_a_page(browser: Browser, paths: list[str]) -> None:
@@ -130,10 +87,10 @@ async def test_marks_that_turn_text_round_and_controls_are_shown_not_obeyed(
         page = await browser.page(path)
 
         assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", page) == []
-    assert "\\u202eevil" in await browser.page("/memory")
+    assert "\\u202eevil" in await browser.page("/memory?q=evil")
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", hostile.TEXTS)
 async def test_what_a_reader_asks_for_is_shown_as_text_too(
     browser: Browser, scout: Agent, text: str
 ) -> None:
