@@ -19,7 +19,7 @@ KNOWN = {
     *("html", "head", "meta", "title", "link", "script", "body", "a", "header", "img", "nav"),
     *("form", "input", "main", "section", "h1", "h2", "h3", "p", "dl", "div", "dt", "dd", "span"),
     *("table", "thead", "tbody", "tr", "th", "td", "bdi", "time", "svg", "line", "rect", "path"),
-    *("circle", "text", "pre", "ol", "ul", "li", "code", "details", "summary", "footer", "kbd"),
+    *("circle", "text", "pre", "ol", "ul", "li", "code", "footer", "kbd"),
     *("button", "label", "select", "option", "article", "del", "ins", "progress", "noscript"),
 }
 OURS = {"/static/live.js", "/static/style.css", "/static/icon.svg"}

@@ -73,21 +73,18 @@ function replace(fresh) {
 function plain(place) {
   const copy = place.cloneNode(true);
   for (const time of copy.querySelectorAll("time")) time.textContent = "";
-  for (const one of copy.querySelectorAll("[open]")) one.removeAttribute("open");
   for (const one of copy.querySelectorAll(".fresh")) one.classList.remove("fresh");
   return copy.innerHTML.replaceAll(' class=""', "");
 }
 
 function put(place, made) {
   const known = new Set([...place.querySelectorAll("[data-key]")].map((row) => row.dataset.key));
-  const opened = [...place.querySelectorAll("details[open]")].map((one) => one.id);
   const focused = place.contains(document.activeElement)
     ? document.activeElement.getAttribute("href") : null;
   place.replaceChildren(...document.importNode(made, true).childNodes);
   for (const row of place.querySelectorAll("[data-key]")) {
     if (!known.has(row.dataset.key)) row.classList.add("fresh");
   }
-  for (const id of opened) document.getElementById(id)?.setAttribute("open", "");
   if (focused) place.querySelector(`a[href="${CSS.escape(focused)}"]`)?.focus();
 }
 
