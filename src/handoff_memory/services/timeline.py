@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from handoff_memory.core import times
+from handoff_memory.core import entry, times
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import journal
 from handoff_memory.store.engine import Row, Tx
 
-KINDS: Final = ("record", "outcome", "packet", "claim", "task", "event", "payload")
+KINDS: Final = tuple(kind for kind, _ in entry.FIELDS)
 _LOOKED_AT: Final = 5000
 _BARS: Final = 30
 _MINUTE: Final = 60
