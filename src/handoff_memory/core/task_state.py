@@ -5,8 +5,6 @@ byte, in any process. What is stable (objective, constraints, decisions, plan, c
 records of the memory; here is what happens at every turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 

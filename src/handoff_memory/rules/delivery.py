@@ -7,8 +7,6 @@ What stood in this context before comes as one line, what changed a little as th
 Source: governor §13; notes/context.md §1.3 and §4.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
 

@@ -23,8 +23,6 @@ a duplicate: its bytes did change.
 Source: governor §6; V41 of notes/memory.md.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
 

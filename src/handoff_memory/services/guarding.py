@@ -4,8 +4,6 @@ The task is the one that the agent works at; where it has none, its session gets
 that loops are seen and results are kept without a call of the agent.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -98,12 +96,12 @@ def begun(tx: Tx, who: Author, governing: Governing, task_id: str | None, told: 
 def before(  # noqa: PLR0913 - one argument a rule's matter
     tx: Tx | None,
     who: Author,
-    book: invariants.Book,
-    action: invariants.Action,
+    book: "invariants.Book",
+    action: "invariants.Action",
     seen: Seen,
     *,
     now: int,
-    work: policy.Work,
+    work: "policy.Work",
     task_id: str | None,
 ) -> Reply:
     """Whether a call may be made; without a database the rules alone say so."""
