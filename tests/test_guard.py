@@ -190,6 +190,17 @@ def test_who_asks_again_for_a_stubbed_result_gets_it_whole_and_then_a_line(
     assert tokens.estimate(forms[2]) <= 30
 
 
+def test_who_asks_again_for_an_output_that_never_is_the_same_gets_it_whole(
+    session: Callable[..., Session],
+) -> None:
+    one = session()
+    dated = [one.bash("make report", f"{LOG}\nended at 10:00:0{n}").stub for n in range(2)]
+    other = [one.bash("ps aux", f"{LOG}\nworker {chr(97 + n)}").stub for n in range(3)]
+
+    assert [stub is None for stub in dated] == [False, True]
+    assert [stub is None for stub in other] == [False, False, True]
+
+
 def test_the_same_bytes_by_another_way_are_known(session: Callable[..., Session]) -> None:
     one = session()
     small = LOG[:600]

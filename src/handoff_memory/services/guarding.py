@@ -227,6 +227,8 @@ def _choice(task: Task | None, seen: Seen, given: Delivery, outline_from: int) -
         is_partial=given.is_partial,
         is_replaceable=given.is_replaceable,
         is_edited=task is not None and any(_is_at_work(task, name) for name in given.names),
+        folded=seen.result,
+        progress=0 if task is None else task.state.progress,
     )
     return delivery.choose(result, _earlier(task, seen, given.context), outline_from)
 
@@ -241,6 +243,8 @@ def _earlier(task: Task | None, seen: Seen, context: str) -> list[delivery.Earli
             call["raw"],
             call["shown"],
             (call["tool"], call["args"]) == (seen.tool, seen.args),
+            call["result"],
+            call["progress"],
         )
         for call in task.state.window
         if call.get("context") == context and call.get("ref") and call["seq"] > since
