@@ -130,6 +130,21 @@ def test_the_same_failing_command_is_refused_after_its_third_failure(
     assert session(name="host-2").may_bash("make deploy").decision == "allow"
 
 
+def test_what_a_person_says_lets_a_loop_be_tried_again(session: Callable[..., Session]) -> None:
+    one = session()
+    for _ in range(24):
+        one.bash("kubectl get pods", "Pending")
+    for _ in range(3):
+        one.bash("make deploy", "no route to host", status=2)
+    stuck = [one.may_bash(command).decision for command in ("make deploy", "cat README.md")]
+
+    one.guard.prompted("The network is back, try again")
+
+    assert stuck == ["block", "block"]
+    assert one.may_bash("make deploy").decision == "allow"
+    assert one.may_bash("cat README.md").decision == "allow"
+
+
 def test_an_override_that_the_agent_asks_for_lets_the_loop_pass_once_more(
     session: Callable[..., Session],
 ) -> None:

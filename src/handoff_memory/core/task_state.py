@@ -190,7 +190,9 @@ def _applied(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR091
         case "approved":
             return state._replace(approvals={**state.approvals, data["rule"]: data["until"]})
         case "prompted":
-            return state._replace(named=_latest(state.named, data["files"]))
+            # Who spoke may have changed the world, too: nobody else could tell.
+            named = _latest(state.named, data["files"])
+            return state._replace(named=named, progress=state.progress + 1)
         case "gap":
             return state._replace(gaps=state.gaps + 1)
         case "emptied":

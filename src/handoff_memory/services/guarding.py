@@ -193,9 +193,14 @@ def gap(tx: Tx, who: Author, governing: Governing, why: str, *, task_id: str | N
 def prompted(
     tx: Tx, who: Author, governing: Governing, text: str, files: Sequence[str], task_id: str | None
 ) -> Task:
-    """A person said something: a task begins where there is none; the files named are at work."""
+    """A person said something: a task begins where there is none, the files named are at work.
+
+    What looked like a loop may be tried again.
+    """
     task = begun(tx, who, governing, task_id, text)
-    if set(files) - set(task.state.named):
+    state = task.state
+    was_busy = bool(state.window) and state.window[-1]["progress"] == state.progress
+    if was_busy or set(files) - set(state.named):
         task = tasks.happened(tx, who, governing.limits, task, "prompted", {"files": list(files)})
     return task
 
