@@ -136,13 +136,22 @@ def test_what_a_person_says_lets_a_loop_be_tried_again(session: Callable[..., Se
         one.bash("kubectl get pods", "Pending")
     for _ in range(3):
         one.bash("make deploy", "no route to host", status=2)
-    stuck = [one.may_bash(command).decision for command in ("make deploy", "cat README.md")]
+    tried = ("make deploy", "kubectl get pods")
+    stuck = [one.may_bash(command).decision for command in tried]
 
     one.guard.prompted("The network is back, try again")
 
     assert stuck == ["block", "block"]
-    assert one.may_bash("make deploy").decision == "allow"
-    assert one.may_bash("cat README.md").decision == "allow"
+    assert [one.may_bash(command).decision for command in tried] == ["allow", "allow"]
+
+
+def test_in_a_runaway_only_what_was_tried_is_refused(session: Callable[..., Session]) -> None:
+    one = session()
+    for _ in range(24):
+        one.bash("kubectl get pods", "Pending")
+
+    assert one.may_bash("kubectl get pods").decision == "block"
+    assert one.may_bash("kubectl describe pods").decision == "allow"
 
 
 def test_an_override_that_the_agent_asks_for_lets_the_loop_pass_once_more(

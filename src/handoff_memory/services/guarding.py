@@ -111,7 +111,7 @@ def before(  # noqa: PLR0913 - one argument a rule's matter
     if reply["verdict"] in observing.REFUSING:
         return reply
     told = observing.looped(who, task, seen)
-    return told if told is not None and told["verdict"] == "block" else reply
+    return told if told is not None and _is_refused(told, task, seen) else reply
 
 
 def prospect(
@@ -222,6 +222,18 @@ def emptied(tx: Tx, who: Author, governing: Governing, context: str, task_id: st
 
 
 # --- parts -------------------------------------------------------------------------------------
+
+
+def _is_refused(told: Reply, task: Task, seen: Seen) -> bool:
+    """Whether a loop keeps a call from being made.
+
+    Behind hooks and the gateway an agent may have nobody to ask for an override: in a runaway what
+    it did not try yet stays open, for it may bring what is missing.
+    """
+    tried = any(
+        (call["tool"], call["args"]) == (seen.tool, seen.args) for call in task.state.window
+    )
+    return told["verdict"] == "block" and (tried or told["pattern"] != "runaway")
 
 
 def _choice(task: Task | None, seen: Seen, given: Delivery, outline_from: int) -> delivery.Choice:
