@@ -130,6 +130,21 @@ def test_the_same_failing_command_is_refused_after_its_third_failure(
     assert session(name="host-2").may_bash("make deploy").decision == "allow"
 
 
+def test_tests_that_fail_are_refused_after_their_third_failure_and_run_again_after_an_edit(
+    session: Callable[..., Session],
+) -> None:
+    one = session()
+    decisions, notes = [], []
+    for _ in range(4):
+        decisions.append(one.may_bash("pytest -q").decision)
+        notes.append(one.bash("pytest -q", "FAILED tests/test_a.py::test_a", status=1).note)
+    one.guard.after(Call("Edit", {"file_path": "a.py"}), Outcome(b"ok"))
+
+    assert decisions == ["allow", "allow", "allow", "block"]
+    assert [note is None for note in notes] == [True, True, False, False]
+    assert one.may_bash("pytest -q").decision == "allow"
+
+
 def test_what_a_person_says_lets_a_loop_be_tried_again(session: Callable[..., Session]) -> None:
     one = session()
     for _ in range(24):

@@ -7,7 +7,7 @@ what drifted. The rules judge; here they are only brought together.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from handoff_memory.core import calls, canonical, media, signature, times
+from handoff_memory.core import calls, canonical, media, signature, task_state, times
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, NotFoundError
 from handoff_memory.rules import invariants, loopguard, redact, tokens
@@ -358,6 +358,7 @@ def _window(task: Task) -> list[loopguard.Call]:
 
 
 def _call(who: Author, seen: Seen, kept: Mapping[str, Any], task: Task) -> loopguard.Call:
+    after = task_state.moved_on(task.state, event_of(seen, kept), 0)
     return loopguard.Call(
         seq=_LAST,
         agent=who.agent,
@@ -366,7 +367,7 @@ def _call(who: Author, seen: Seen, kept: Mapping[str, Any], task: Task) -> loopg
         result=None if seen.error else seen.result,
         raw=seen.raw,
         error=seen.error,
-        progress=task.state.progress + seen.edit,
+        progress=after.progress,
         ref=kept.get("ref"),
         kind=_kind(seen),
     )
