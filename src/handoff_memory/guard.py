@@ -119,23 +119,10 @@ class Guard:
 
     def before(self, call: Call) -> Verdict:
         """Whether a call may be made: rules, budget, loops. Writes nothing."""
-        seen = observing.see(self._settings.limits, call.tool, call.args, root=self._root)
-        action = self._action(call, seen)
         book = self._rules.read()
-        reads = calls.only_reads(call.tool)
-
-        def judged(tx: "Tx | None", now: int) -> "Reply":
-            return guarding.before(
-                *(tx, self._who, book, action, seen),
-                now=now,
-                work="read" if reads else "other",
-                task_id=self._task_id,
-            )
-
-        try:
-            reply = self._local.read(lambda tx: judged(tx, tx.now))
-        except DatabaseMissingError:
-            reply = judged(None, self._local.now())
+        reply = self._judged(call, book, shallow=not book.rules)
+        if reply["verdict"] in observing.REFUSING and not book.rules:
+            reply = self._judged(call, book, shallow=False)  # an edit leads out of a loop
         return Verdict(reply["verdict"], _reason(reply))
 
     def after(self, call: Call, outcome: Outcome) -> Kept:
@@ -246,6 +233,26 @@ class Guard:
     @cached_property
     def _governing(self) -> "Governing":
         return governing(self._settings, self._rules.read())
+
+    def _judged(self, call: Call, book: "invariants.Book", *, shallow: bool) -> "Reply":
+        seen = observing.see(
+            self._settings.limits, call.tool, call.args, root=self._root, shallow=shallow
+        )
+        action = self._action(call, seen)
+        reads = calls.only_reads(call.tool)
+
+        def judged(tx: "Tx | None", now: int) -> "Reply":
+            return guarding.before(
+                *(tx, self._who, book, action, seen),
+                now=now,
+                work="read" if reads else "other",
+                task_id=self._task_id,
+            )
+
+        try:
+            return self._local.read(lambda tx: judged(tx, tx.now))
+        except DatabaseMissingError:
+            return judged(None, self._local.now())
 
     def _shown(self, call: Call, outcome: Outcome) -> dict[str, bool]:
         """The facts that a command's exit status proves."""

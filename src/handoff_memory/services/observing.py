@@ -80,14 +80,19 @@ def see(  # noqa: PLR0913 - one keyword a thing that was seen
     flag_source: str = "claimed",
     echoed: bool = False,
     root: str = "",
+    shallow: bool = False,
 ) -> Seen:
     """An action by its signatures; secrets are replaced before anything of it is hashed.
 
-    Takes time with a large result, so it is done before any transaction.
+    Takes time with a large result, so it is done before any transaction. A shallow look takes no
+    command apart, and takes every action for one that changes nothing: loops are found, and one too
+    many.
     """
     clean: redact.Redacted[Any] = redact.redact_value(calls.essential(args), limits.allowed)
-    command = calls.command_of(clean.value)
-    is_edit = calls.edits(tool, clean.value, command)
+    command = None if shallow else calls.command_of(clean.value)
+    is_edit = not shallow and calls.edits(tool, clean.value, command)
+    if error is not None and command is None:
+        is_edit = False  # a tool that failed left the files alone; a command may have come half way
     payload = None if data is None else refs.draft(limits, data, media.sniff(data, _name(file)))
     content = b"" if payload is None else refs.joined(payload)
     count = 0 if media.is_binary(content) else tokens.estimate(content.decode("utf-8", "replace"))
