@@ -176,15 +176,18 @@ class Guard:
 
     def prompted(self, text: str) -> str | None:
         """A person said something; one line for the model while packets wait."""
-        from handoff_memory.services import leaving, opening  # noqa: PLC0415 - once a prompt
+        from handoff_memory.services import waiting  # noqa: PLC0415 - once a prompt
 
         clean = redact.redact_text(text, self._settings.limits.allowed).value
         named = tuple(_file_names(clean))
 
         def told(tx: "Tx") -> str | None:
-            guarding.prompted(tx, self._who, self._governing, clean, named, self._task_id)
-            leaving.taken_up(tx, self._who, self._governing, task_id=self._task_id)
-            return opening.told_of_waiting(tx, self._who)
+            task = guarding.prompted(tx, self._who, self._governing, clean, named, self._task_id)
+            if task.state.handoffs:  # a task rarely left any: 10 ms
+                from handoff_memory.services import leaving  # noqa: PLC0415
+
+                leaving.taken_up(tx, self._who, self._governing, task_id=self._task_id)
+            return waiting.told(tx, self._who)
 
         return self._local.write(told)
 
