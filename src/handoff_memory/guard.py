@@ -165,14 +165,19 @@ class Guard:
                     tx, self._who, self._governing, self._who.session, self._task_id
                 )
             )
-        goes_on = source != "startup"
-        with suppress(DatabaseMissingError):
-            return self._local.read(
-                lambda tx: opening.opening(
-                    tx, self._who, self._governing, task_id=self._task_id, goes_on=goes_on
-                )
+
+        def told(tx: "Tx | None") -> str | None:
+            return opening.opening(
+                *(tx, self._who, self._governing),
+                task_id=self._task_id,
+                goes_on=source != "startup",
+                problems=self._rules.read().problems,
             )
-        return None
+
+        try:
+            return self._local.read(told)
+        except DatabaseMissingError:
+            return told(None)
 
     def prompted(self, text: str) -> str | None:
         """A person said something; one line for the model while packets wait."""
