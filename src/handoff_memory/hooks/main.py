@@ -153,7 +153,12 @@ def _payload() -> dict[str, Any]:
     data = sys.stdin.buffer.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         raise ValueError(f"the event is larger than {_MAX_BYTES} bytes")
-    found = orjson.loads(data)
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        from handoff_memory.hooks import lenient  # noqa: PLC0415 - rarely needed
+
+        found = lenient.loads(data)
     if not isinstance(found, dict):
         raise ValueError("the event is no JSON object")  # noqa: TRY004 - it is a value of the client's
     return found
