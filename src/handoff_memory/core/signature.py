@@ -19,7 +19,6 @@ Source: governor §6.
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +27,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from handoff_memory.core import lazy
-from handoff_memory.core.digest import tagged
+from handoff_memory.core.digest import sha256, tagged
 
 SAMPLED_CHARS: Final = 256 * 1024
 _HALF: Final = SAMPLED_CHARS // 2
@@ -158,7 +157,7 @@ def result_signature(result: str | bytes, *, root: str = "") -> str:
 def raw_hash(result: str | bytes) -> str:
     """The plain SHA-256 of a result as it came, 64 hex digits."""
     raw = result if isinstance(result, bytes) else result.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(raw).hexdigest()
+    return sha256(raw).hexdigest()
 
 
 def fingerprint(tool: str, args: bytes, result: str) -> str:

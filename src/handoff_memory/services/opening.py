@@ -112,6 +112,9 @@ def _short(text: str) -> str:
 
 def _fitted(lines: Sequence[str]) -> str:
     """As many lines as there is room for; what is left out is said."""
+    whole = "\n".join(lines)
+    if tokens.at_most(whole) <= MAX_TOKENS:
+        return whole
     shown: list[str] = []
     room = MAX_TOKENS - 20
     for line in lines:
