@@ -465,3 +465,28 @@ def test_time_is_kept_where_the_work_hangs(any_client: Client) -> None:
     assert run.status == 0
     assert run.stdout == (b"{}" if any_client.name == "cursor" else b"")
     assert run.seconds < IN_TIME_S
+
+
+LATE: Final = """
+from handoff_memory.hooks.event import NOTHING
+from handoff_memory.hooks.main import Hook
+from handoff_memory.hooks.options import Options
+
+hook = Hook(Options("after-tool", "claude-code"))
+hook._give(NOTHING)
+hook._too_late()
+print("goes on", flush=True)
+"""
+
+
+def test_an_answer_that_is_being_given_is_not_cut_off(client: Client) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LATE],
+        capture_output=True,
+        text=True,
+        env=client.environ(),
+        timeout=60,
+        check=True,
+    )
+
+    assert done.stdout == "goes on\n"
