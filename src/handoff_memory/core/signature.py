@@ -101,7 +101,7 @@ _IN_ARGS: Final = (_TEMPORARY, *_COMMON)
 _IN_RESULTS: Final = (
     _TEMPORARY,
     _kind("uuid", _UUID, "-"),
-    _kind("port", _PORT, "localhost", ".", "ort", "]:"),
+    ("port", lazy.pattern(r"localhost|[Pp]ort|\d\.\d|\]:"), lazy.pattern(_PORT)),
     _kind("rate", _FREE + _RATE, "/s"),
     *_COMMON,
 )
