@@ -174,6 +174,16 @@ def test_two_hosts_that_fire_for_one_call_count_once(any_client: Client) -> None
     assert any_client.calls() == 2
 
 
+def test_calls_of_gemini_that_end_in_the_same_moment_are_told_apart(tmp_path: Path) -> None:
+    client = made("gemini", tmp_path)
+
+    one = client.after("cat a.log", BIG, "same")
+    two = client.after("cat b.log", BIG.replace("line", "row"), "same")
+
+    assert "r1," in one.answer["reason"]
+    assert "r2," in two.answer["reason"]
+
+
 def test_claude_code_s_hook_is_silent_where_cursor_runs_it(tmp_path: Path) -> None:
     claude, cursor = made("claude-code", tmp_path), made("cursor", tmp_path)
     tool = NAMES["claude-code"][2]
