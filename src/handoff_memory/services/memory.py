@@ -99,16 +99,7 @@ def draft_record(  # noqa: PLR0913 - one keyword a field of the record
     name = plain_name(limits, scope, key)
     if not reserved:
         names.writable(name)
-    body = canonical.encode(value)  # refuses what nothing below could walk
-    clean: redact.Redacted[Any] = redact.redact_value(value, limits.allowed)
-    if clean.kinds:
-        body = canonical.encode(clean.value)
-    if len(body) > limits.value_bytes:
-        raise TooLargeError(
-            f"the value takes {len(body)} bytes, the limit is {limits.value_bytes}",
-            size_bytes=len(body),
-            limit_bytes=limits.value_bytes,
-        )
+    body, clean = clean_value(limits, value)
     checked_tags = _tags(limits, tags)
     clean_source = _free_text(limits, "source", source, MAX_SOURCE_CHARS)
     if confidence_share is None:
@@ -323,6 +314,26 @@ def refuse_secret(limits: Limits, what: str, given: str) -> None:
     """
     if kinds := redact.secret_kinds(given, limits.allowed):
         raise SecretRefusedError(f"the {what} looks like a secret ({', '.join(kinds)})")
+
+
+def clean_value(limits: Limits, value: Any) -> tuple[bytes, redact.Redacted[Any]]:
+    """The canonical bytes of a value without its secrets, and what was replaced.
+
+    Raises:
+        InvalidValueError: It is no storable JSON.
+        TooLargeError: It is larger than a value may be.
+    """
+    body = canonical.encode(value)  # refuses what nothing below could walk
+    clean: redact.Redacted[Any] = redact.redact_value(value, limits.allowed)
+    if clean.kinds:
+        body = canonical.encode(clean.value)
+    if len(body) > limits.value_bytes:
+        raise TooLargeError(
+            f"the value takes {len(body)} bytes, the limit is {limits.value_bytes}",
+            size_bytes=len(body),
+            limit_bytes=limits.value_bytes,
+        )
+    return body, clean
 
 
 def _tags(limits: Limits, tags: Iterable[str]) -> bytes:

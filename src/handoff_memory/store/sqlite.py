@@ -10,7 +10,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -84,12 +84,14 @@ class Source:
         durable: Whether each commit is synced to the disk before it is acknowledged.
         clock: Microseconds since 1970 UTC.
         entropy: Unpredictable bytes.
+        any_thread: Whether connections may go from thread to thread, one at a time.
     """
 
     path: Path
     durable: bool
     clock: Clock
     entropy: Entropy
+    any_thread: bool = False
 
 
 class Transaction:
@@ -162,6 +164,16 @@ class Writer:
         Raises:
             StorageError: Nothing of the batch was committed.
         """
+        with self.transaction(until=until):
+            return [self._in_savepoint(operation) for operation in batch]
+
+    @contextmanager
+    def transaction(self, *, until: float) -> Iterator[None]:
+        """Hold one write transaction, for `run`; what leaves it by an error undoes it whole.
+
+        Raises:
+            StorageError: Nothing was committed.
+        """
         self.watch.check()
         patience = max(0.0, until - time.monotonic())
         with self._lock.held(patience / 2) as held:
@@ -170,14 +182,20 @@ class Writer:
             with _faults():
                 self._begin(until)
                 try:
-                    results = [self._in_savepoint(operation) for operation in batch]
+                    yield
                     self._conn.execute("COMMIT")
                 except BaseException:
                     if self._conn.in_transaction:
                         self._conn.execute("ROLLBACK")
                     raise
         self.watch.check()  # a file that was deleted meanwhile took the commit with it
-        return results
+
+    def run(self, operation: Operation[T]) -> T:
+        """Run an operation inside the transaction that is held; its error undoes it alone."""
+        result = self._in_savepoint(operation)
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def tend(self) -> None:
         """Move the write-ahead log into the file once it has grown; never waits for readers."""
@@ -254,7 +272,7 @@ class Reader:
         self._watch = watch or place.Watch(source.path)
         self._watch.check()
         with _faults():
-            self._conn = _connected(source.path)
+            self._conn = _connected(source)
             self._conn.execute(f"PRAGMA busy_timeout = {_READ_PATIENCE_MS}")
             _configure(self._conn, ("PRAGMA query_only = ON",))
             self.is_current = migrate.inspect(self._conn) >= migrate.newest()
@@ -293,8 +311,14 @@ class _faults:  # noqa: N801 - reads as a statement: with _faults()
             raise as_fault(error) from error
 
 
-def _connected(path: Path) -> driver.Connection:
-    conn = driver.connect(os.fspath(path), timeout=0, isolation_level=None, cached_statements=512)
+def _connected(source: Source) -> driver.Connection:
+    conn = driver.connect(
+        os.fspath(source.path),
+        timeout=0,
+        isolation_level=None,
+        cached_statements=512,
+        check_same_thread=not source.any_thread,
+    )
     conn.row_factory = driver.Row
     return conn
 
@@ -307,7 +331,7 @@ def _configure(conn: driver.Connection, more: Sequence[str]) -> None:
 def _opened(source: Source, lock: ProcessLock, deadline_s: float) -> driver.Connection:
     until = time.monotonic() + deadline_s
     with _faults():
-        conn = _connected(source.path)
+        conn = _connected(source)
         try:
             conn.execute(f"PRAGMA busy_timeout = {_OPENING_STEP_MS}")
             present = _patiently(lambda: migrate.inspect(conn), until)  # before what writes

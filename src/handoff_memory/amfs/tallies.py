@@ -1,0 +1,108 @@
+"""What reading leaves behind: recall counts and the timeline, gathered and written a little later.
+
+The SDK reports every read twice, as a recall and as an event. Neither is a fact that an agent
+could be misled by, so they are not worth a transaction each: they are written together, at the
+latest `_DELAY_S` after they came, and with the next read of the timeline. A process that is killed
+loses that much of them.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from typing import Final
+
+from handoff_memory.amfs.connections import Connections
+from handoff_memory.core.errors import StorageError
+from handoff_memory.store import amfs
+from handoff_memory.store.amfs import EntryName, Happening
+from handoff_memory.store.engine import Tx
+
+_DELAY_S: Final = 0.25
+_PATIENCE_S: Final = 0.1
+_LAST_PATIENCE_S: Final = 5.0
+
+
+class Tallies:
+    """Recalls and events of one adapter that are not in the database yet."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._change = threading.RLock()
+        self._recalls: Counter[EntryName] = Counter()
+        self._events: list[Happening] = []
+        self._is_ticking = False
+
+    @contextmanager
+    def settled(self) -> Iterator[Counter[EntryName]]:
+        """The recalls to add to what a snapshot says; none moves into the database meanwhile."""
+        with self._change:
+            yield self._recalls
+
+    def recall(self, name: EntryName) -> None:
+        """Count a read of an entry."""
+        with self._change:
+            self._recalls[name] += 1
+        self._tick()
+
+    def happened(self, event: Happening) -> None:
+        """Keep an event."""
+        with self._change:
+            self._events.append(event)
+        self._tick()
+
+    @contextmanager
+    def taken(self, names: Set[EntryName]) -> Iterator[Counter[EntryName]]:
+        """Recalls of entries that are about to get a new version; given back if that fails."""
+        with self._change:
+            taken = Counter(
+                {name: self._recalls.pop(name) for name in names & self._recalls.keys()}
+            )
+        try:
+            yield taken
+        except BaseException:
+            with self._change:
+                self._recalls.update(taken)
+            raise
+
+    def flush(self, patience_s: float = _LAST_PATIENCE_S) -> None:
+        """Write what was gathered.
+
+        Raises:
+            StorageError: Nothing was written; it is kept for the next time.
+        """
+        if not (self._recalls or self._events):
+            return
+        with self._connections.turn(patience_s), self._change:
+            recalls, events = self._recalls, self._events
+
+            def write(tx: Tx) -> None:
+                for name, times in recalls.items():
+                    amfs.recalled(tx, name, times)
+                for event in events:
+                    amfs.add_event(tx, event)
+
+            self._connections.write(write, patience_s)
+            self._recalls, self._events = Counter(), []
+
+    def _tick(self) -> None:
+        if not self._is_ticking:
+            self._is_ticking = True
+            threading.Thread(target=self._later, name="amfs-tallies", daemon=True).start()
+
+    def _later(self) -> None:
+        while True:
+            time.sleep(_DELAY_S)
+            try:
+                self.flush(_PATIENCE_S)
+            except StorageError:
+                continue
+            with self._change:
+                if not (self._recalls or self._events):
+                    self._is_ticking = False
+                    break
+        if self._connections.is_closed:  # the SDK reports a write from a thread, maybe too late
+            self._connections.close()
