@@ -17,6 +17,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+if Path(sys.path[0]).resolve() == Path(__file__).parent:
+    del sys.path[0]  # this file has the name of the SDK
+
 from amfs import AgentMemory
 from amfs_core.abc import AdapterABC
 from amfs_filesystem.adapter import FilesystemAdapter
@@ -28,7 +31,6 @@ ROUND = 50
 READ_ROUNDS = 20
 SEARCHES = 5
 PER_PATH = 50
-SIZES = {"entity": PER_PATH, "store": 0}
 
 Times = dict[str, list[float]]
 

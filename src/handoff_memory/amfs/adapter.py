@@ -57,9 +57,9 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
             name = self._name(entity_path, key, branch)
 
             def current(tx: Tx) -> MemoryEntry | None:
-                with self._tallies.settled() as recalls:
+                with self._tallies.lock:
                     row = rows.head(tx, name)
-                    return None if row is None else entries.entry_of(row, recalls[name])
+                    return row and entries.entry_of(row, self._tallies.recalls.get(name, 0))
 
             found = self._read(current)
         if found is None or found.confidence < min_confidence or found.is_expired():
@@ -200,17 +200,17 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
 
             def write(tx: Tx) -> Entries:
                 service.catch_up(tx)
-                for name, times in recalls.items():
-                    rows.recalled(tx, name, times)
+                rows.recalled(tx, recalls)
                 return change(tx)
 
             return self._connections.write(write)
 
     def _listed(self, found: Callable[[Tx], Iterator[Row] | Sequence[Row]]) -> Entries:
         def listed(tx: Tx) -> Entries:
-            with self._tallies.settled() as recalls:
+            with self._tallies.lock:
+                recalls = self._tallies.recalls
                 return [
-                    entries.entry_of(row, recalls[rows.name_of(row, self._namespace)])
+                    entries.entry_of(row, recalls.get(rows.name_of(row, self._namespace), 0))
                     if recalls
                     else entries.entry_of(row)
                     for row in found(tx)

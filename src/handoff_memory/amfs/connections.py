@@ -1,7 +1,8 @@
-"""One database for any number of threads: a reader for each, and the writer in turns.
+"""One database for any number of threads, a connection for each; who writes waits for a turn.
 
-SQLite has one writer at a time anyway, so threads wait for each other here, fairly and without
-polling; other processes are waited for where every other surface waits, in `store.sqlite`.
+SQLite has one writer at a time anyway, so threads wait for each other here, without polling; other
+processes are waited for where every other surface waits, in `store.sqlite`. A thread reads on the
+connection it writes on: of what it wrote last it need not ask the disk.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from amfs_core.exceptions import AdapterError
 
@@ -18,11 +19,9 @@ from handoff_memory.app import Makers
 from handoff_memory.core.errors import BusyError, MemoryFault
 from handoff_memory.settings import Settings
 from handoff_memory.store.engine import Operation
-from handoff_memory.store.sqlite import Reader, Source, Writer
+from handoff_memory.store.sqlite import Source, Writer
 
 T = TypeVar("T")
-
-_LATE: Final = "another thread of this process held the database for too long"
 
 
 class promised:  # noqa: N801 - reads as a statement: with promised()
@@ -34,6 +33,14 @@ class promised:  # noqa: N801 - reads as a statement: with promised()
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, MemoryFault):
             raise AdapterError(f"{error.message} ({error.code}). {error.next_step}") from error
+
+
+class _Own:
+    """A thread's connection, and whether the thread holds its write transaction."""
+
+    def __init__(self, writer: Writer) -> None:
+        self.writer = writer
+        self.is_held = False
 
 
 class Connections:
@@ -50,20 +57,15 @@ class Connections:
         )
         self._deadline_s = settings.deadline_s
         self._turn = threading.RLock()
-        self._writer: Writer | None = None
-        self._holder: int | None = None
-        self._own = threading.local()
-        self._readers: dict[threading.Thread, Reader] = {}
-        self._readers_change = threading.Lock()
+        self._all: dict[threading.Thread, _Own] = {}
 
     def read(self, operation: Operation[T]) -> T:
         """Run an operation on a snapshot, or inside the transaction that this thread holds."""
-        if (held := self._held()) is not None:
-            return held.run(operation)
-        reader: Reader | None = getattr(self._own, "reader", None)
-        if reader is None or self._readers.get(threading.current_thread()) is not reader:
-            reader = self._own.reader = self._opened_reader()
-        return reader.read(operation)
+        own = self._own()
+        if own.is_held:
+            return own.writer.run(operation)
+        self.is_closed = False
+        return own.writer.read(operation)
 
     def write(self, operation: Operation[T], patience_s: float | None = None) -> T:
         """Run an operation in a write transaction, or inside the one that this thread holds.
@@ -71,11 +73,12 @@ class Connections:
         Raises:
             StorageError: It was not written.
         """
-        if (held := self._held()) is not None:
-            return held.run(operation)
-        with self.turn(patience_s) as (writer, until):
-            (result,) = writer.write([operation], until=until)
-            writer.tend()
+        own = self._own()
+        if own.is_held:
+            return own.writer.run(operation)
+        with self.turn(patience_s) as until:
+            (result,) = own.writer.write([operation], until=until)
+            own.writer.tend()
         if isinstance(result, Exception):
             raise result
         return result
@@ -83,52 +86,48 @@ class Connections:
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold the write transaction: what this thread reads and writes meanwhile is one change."""
-        if self._held() is not None:
+        own = self._own()
+        if own.is_held:
             yield
             return
-        with self.turn() as (writer, until):
-            with writer.transaction(until=until):
-                self._holder = threading.get_ident()
+        with self.turn() as until:
+            with own.writer.transaction(until=until):
+                own.is_held = True
                 try:
                     yield
                 finally:
-                    self._holder = None
-            writer.tend()
-
-    def close(self) -> None:
-        """Close every connection, whichever thread opened it."""
-        with self._turn, self._readers_change:
-            for reader in self._readers.values():
-                reader.close()
-            self._readers.clear()
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
-            self.is_closed = True
+                    own.is_held = False
+            own.writer.tend()
 
     @contextmanager
-    def turn(self, patience_s: float | None = None) -> Iterator[tuple[Writer, float]]:
-        """The writer, while no other thread has it, and until when it may wait for processes."""
+    def turn(self, patience_s: float | None = None) -> Iterator[float]:
+        """Until when to wait for other processes, while no other thread writes.
+
+        Raises:
+            BusyError: Another thread wrote for all that time.
+        """
         until = time.monotonic() + (self._deadline_s if patience_s is None else patience_s)
         if not self._turn.acquire(timeout=max(0.0, until - time.monotonic())):
-            raise BusyError(_LATE)
+            raise BusyError("another thread of this process held the database for too long")
         try:
-            if self._writer is None:
-                self._writer = Writer(self._source, deadline_s=self._deadline_s)
-            yield self._writer, until
+            yield until
         finally:
             self._turn.release()
 
-    def _held(self) -> Writer | None:
-        """The writer, where this thread holds its transaction."""
-        return self._writer if self._holder == threading.get_ident() else None
+    def close(self) -> None:
+        """Close every connection, whichever thread opened it."""
+        with self._turn:
+            while self._all:
+                self._all.popitem()[1].writer.close()
+            self.is_closed = True
 
-    def _opened_reader(self) -> Reader:
-        with self.turn() as (writer, _):
-            reader = Reader(self._source, writer.watch)
-            self.is_closed = False
-        with self._readers_change:
-            for thread in [thread for thread in self._readers if not thread.is_alive()]:
-                self._readers.pop(thread).close()
-            self._readers[threading.current_thread()] = reader
-        return reader
+    def _own(self) -> _Own:
+        thread = threading.current_thread()
+        return self._all.get(thread) or self._opened(thread)
+
+    def _opened(self, thread: threading.Thread) -> _Own:
+        with self.turn():
+            for gone in [other for other in self._all if not other.is_alive()]:
+                self._all.pop(gone).writer.close()
+            own = self._all[thread] = _Own(Writer(self._source, deadline_s=self._deadline_s))
+        return own

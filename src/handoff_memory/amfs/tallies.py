@@ -19,7 +19,6 @@ from handoff_memory.amfs.connections import Connections
 from handoff_memory.core.errors import StorageError
 from handoff_memory.store import amfs
 from handoff_memory.store.amfs import EntryName, Happening
-from handoff_memory.store.engine import Tx
 
 _DELAY_S: Final = 0.25
 _PATIENCE_S: Final = 0.1
@@ -27,45 +26,42 @@ _LAST_PATIENCE_S: Final = 5.0
 
 
 class Tallies:
-    """Recalls and events of one adapter that are not in the database yet."""
+    """Recalls and events of one adapter that are not in the database yet.
+
+    Attributes:
+        lock: Who holds it sees `recalls` as what is to be added to any snapshot taken meanwhile.
+        recalls: How often entries were read, beside what the database says.
+    """
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
-        self._change = threading.RLock()
-        self._recalls: Counter[EntryName] = Counter()
+        self.lock = threading.RLock()
+        self.recalls: Counter[EntryName] = Counter()
         self._events: list[Happening] = []
         self._is_ticking = False
 
-    @contextmanager
-    def settled(self) -> Iterator[Counter[EntryName]]:
-        """The recalls to add to what a snapshot says; none moves into the database meanwhile."""
-        with self._change:
-            yield self._recalls
-
     def recall(self, name: EntryName) -> None:
         """Count a read of an entry."""
-        with self._change:
-            self._recalls[name] += 1
+        with self.lock:
+            self.recalls[name] += 1
         self._tick()
 
     def happened(self, event: Happening) -> None:
         """Keep an event."""
-        with self._change:
+        with self.lock:
             self._events.append(event)
         self._tick()
 
     @contextmanager
     def taken(self, names: Set[EntryName]) -> Iterator[Counter[EntryName]]:
         """Recalls of entries that are about to get a new version; given back if that fails."""
-        with self._change:
-            taken = Counter(
-                {name: self._recalls.pop(name) for name in names & self._recalls.keys()}
-            )
+        with self.lock:
+            taken = Counter({name: self.recalls.pop(name) for name in names & self.recalls.keys()})
         try:
             yield taken
         except BaseException:
-            with self._change:
-                self._recalls.update(taken)
+            with self.lock:
+                self.recalls.update(taken)
             raise
 
     def flush(self, patience_s: float = _LAST_PATIENCE_S) -> None:
@@ -74,19 +70,25 @@ class Tallies:
         Raises:
             StorageError: Nothing was written; it is kept for the next time.
         """
-        if not (self._recalls or self._events):
+        if not (self.recalls or self._events):
             return
-        with self._connections.turn(patience_s), self._change:
-            recalls, events = self._recalls, self._events
+        with self._connections.turn(patience_s):
+            self._flush_events(patience_s)
+            with self.lock:
+                recalls = dict(self.recalls)
+                if recalls:
+                    self._connections.write(lambda tx: amfs.recalled(tx, recalls), patience_s)
+                    self.recalls.clear()
 
-            def write(tx: Tx) -> None:
-                for name, times in recalls.items():
-                    amfs.recalled(tx, name, times)
-                for event in events:
-                    amfs.add_event(tx, event)
-
-            self._connections.write(write, patience_s)
-            self._recalls, self._events = Counter(), []
+    def _flush_events(self, patience_s: float) -> None:
+        with self.lock:
+            events, self._events = self._events, []
+        try:
+            self._connections.write(lambda tx: amfs.add_events(tx, events), patience_s)
+        except BaseException:
+            with self.lock:
+                self._events = events + self._events
+            raise
 
     def _tick(self) -> None:
         if not self._is_ticking:
@@ -100,8 +102,8 @@ class Tallies:
                 self.flush(_PATIENCE_S)
             except StorageError:
                 continue
-            with self._change:
-                if not (self._recalls or self._events):
+            with self.lock:
+                if not (self.recalls or self._events):
                     self._is_ticking = False
                     break
         if self._connections.is_closed:  # the SDK reports a write from a thread, maybe too late

@@ -16,6 +16,11 @@ from handoff_memory.store.amfs import Happening, Window
 from handoff_memory.store.engine import Tx
 
 _DEFAULT: Final = service.NAMESPACE
+# What the SDK's own reads and writes say of an entry beside its name.
+_PLAIN: Final = {
+    *("entity_path", "key", "version", "confidence", "memory_type", "shared"),
+    "author_agent_id",
+}
 
 
 class Timeline(Base):
@@ -86,12 +91,14 @@ class Timeline(Base):
         with promised():
             self._tallies.happened(
                 Happening(
-                    event.id,
-                    self._place(event.branch, event.namespace),
+                    self._project,
+                    event.namespace,
+                    event.branch,
                     event.agent_id,
                     event.event_type.value,
                     microseconds(event.created_at),
-                    service.document_body(self._limits, event.model_dump(mode="json")),
+                    event.id,
+                    self._event_body(event),
                 )
             )
         return event
@@ -133,3 +140,17 @@ class Timeline(Base):
             place = self._place(namespace=namespace)
             kept = self._connections.read(lambda tx: rows.event(tx, place, event_id))
             return model(Event, kept["body"]) if kept else None
+
+    def _event_body(self, event: Event) -> str:
+        if self._is_plain(event):
+            said: str = event.model_dump_json()
+            return said
+        return service.document_body(self._limits, event.model_dump(mode="json")).decode()
+
+    def _is_plain(self, event: Event) -> bool:
+        """Whether an event says nothing but the name of an entry, which holds no secret."""
+        said = event.details
+        if not said.keys() <= _PLAIN or not {"entity_path", "key"} <= said.keys():
+            return False
+        name = self._name(said["entity_path"], said["key"], event.branch)
+        return event.summary in (f"Read {name}", f"Wrote {name} v{said.get('version')}")

@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from handoff_memory.core import canonical, names
+from handoff_memory.core import confidence as shares
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import InvalidNameError, MemoryFault
+from handoff_memory.core.errors import InputError, InvalidNameError
+from handoff_memory.core.names import Name
 from handoff_memory.rules import redact
 from handoff_memory.services import memory, writing
 from handoff_memory.services.limits import Limits
@@ -26,6 +29,7 @@ NAMESPACE: Final = "default"
 BRANCH: Final = "main"
 SOURCE: Final = "AMFS"
 _AT_ONCE: Final = 2000
+_REMEMBERED: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,8 @@ def entry_name(limits: Limits, place: Place, path: str, key: str) -> EntryName:
         raise InvalidNameError(
             what, way_out="Put the segments of a key but the last into the entity path."
         )
-    canonical.encode([path, key])  # refuses half characters
+    if not (path.isascii() and key.isascii()):
+        canonical.encode([path, key])  # refuses half characters
     memory.refuse_secret(limits, "entity path or key", f"{path}/{key}")
     project = names.home(path, place.project)
     return EntryName(project, place.namespace, place.branch, path, key)
@@ -75,40 +80,52 @@ def draft_entry(  # noqa: PLR0913 - one keyword a field that both models know
 
     Args:
         limits: Sizes and false alarms.
-        name: Of which entry.
+        name: Of which entry; checked.
         value: Any JSON.
         confidence: As its author put it.
-        tags: Labels for the record.
+        tags: Labels for the record; checked.
         expires_in_s: How long it is valid, not positive for one that is expired already.
         shared: Whether other agents may see it.
 
     Raises:
-        InputError: What is wrong with it; nothing was written.
+        InputError: What is wrong with the value; nothing was written.
     """
-    if shared and _agrees(name, confidence, expires_in_s):
-        record = memory.draft_record(
-            limits,
-            scope=name.path,
-            key=name.key,
-            value=value,
-            confidence_share=confidence,
-            tags=tags,
+    body, clean = memory.clean_value(limits, value)
+    agrees = shared and 0 <= confidence <= 1 and is_term(expires_in_s) and is_record(name)
+    if not agrees:
+        return EntryDraft(name, body, None)
+    record = Name(name.path, name.key)
+    labels = canonical.encode(list(tags))
+    return EntryDraft(
+        name,
+        body,
+        RecordDraft(
+            name=record,
+            body=body,
+            confidence=shares.from_fraction(confidence),
+            tags=labels,
             source=SOURCE,
-            expires_in=None if expires_in_s is None else math.ceil(expires_in_s),
-        )
-        return EntryDraft(name, record.body, record)
-    return EntryDraft(name, memory.clean_value(limits, value)[0], None)
+            expires_in_s=None if expires_in_s is None else math.ceil(expires_in_s),
+            text=memory.text_of(record, labels, SOURCE, clean.value),
+            redacted=clean.kinds,
+            digest=b"",  # of a request that is recognised when it comes again; this one is not
+        ),
+    )
 
 
-def _agrees(name: EntryName, confidence: float, expires_in_s: float | None) -> bool:
-    """Whether a version can be one of a record: that name, nothing that a record cannot say."""
-    if (name.namespace, name.branch) != (NAMESPACE, BRANCH) or not 0 <= confidence <= 1:
-        return False
-    if expires_in_s is not None and not 0 < expires_in_s < 10**9:
+def is_term(expires_in_s: float | None) -> bool:
+    """Whether a record can be valid for so long."""
+    return expires_in_s is None or 0 < expires_in_s < 10**9
+
+
+@lru_cache(_REMEMBERED)
+def is_record(name: EntryName) -> bool:
+    """Whether an entry by that name can be a record by the same name."""
+    if (name.namespace, name.branch) != (NAMESPACE, BRANCH):
         return False
     try:
         record = names.writable(names.name(name.path, name.key))
-    except MemoryFault:
+    except InputError:
         return False
     return (record.scope, record.key) == (name.path, name.key)
 
@@ -167,7 +184,8 @@ def append(  # noqa: PLR0913 - one keyword a part of the version
         "writer": writer,
     }
     prev = journal.hash_of(tx, before["entry"] or before["record"]) if before else None
-    new = writing.append(tx, who, "amfs_entry", row, body=canonical.encode(fields), prev=prev)
+    body = canonical.encode(fields)
+    new = writing.append(tx, who, "amfs_entry", row, body=body, prev=prev, beside=wrote)
     amfs.add_version(tx, draft.name, version, entry=new.seq, record=record, recalls=recalls)
 
 

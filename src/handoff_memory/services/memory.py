@@ -117,7 +117,7 @@ def draft_record(  # noqa: PLR0913 - one keyword a field of the record
         tags=checked_tags,
         source=clean_source.value,
         expires_in_s=expires_in,
-        text=_text(name, checked_tags, clean_source.value, clean.value),
+        text=text_of(name, checked_tags, clean_source.value, clean.value),
         redacted=_kinds(clean.kinds, clean_source.kinds),
         digest=writing.digest_of(
             "memory_write",
@@ -357,7 +357,8 @@ def _free_text(limits: Limits, what: str, given: str | None, limit: int) -> reda
     return redact.redact_text(given, limits.allowed)
 
 
-def _text(name: Name, tags: bytes, source: str | None, value: Any) -> search.Text:
+def text_of(name: Name, tags: bytes, source: str | None, value: Any) -> search.Text:
+    """What is indexed of a version; the parts must be free of secrets."""
     return search.Text(
         name=text.indexed(str(name)),
         tags=text.indexed(" ".join(canonical.decode(tags))),
@@ -368,7 +369,7 @@ def _text(name: Name, tags: bytes, source: str | None, value: Any) -> search.Tex
 
 def _text_of_row(name: Name, row: Row) -> search.Text:
     value = canonical.decode(row["body"])
-    return _text(name, row["tags"].encode(), row["source"], value)
+    return text_of(name, row["tags"].encode(), row["source"], value)
 
 
 # --- parts of replies --------------------------------------------------------------------------

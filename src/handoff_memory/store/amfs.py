@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
+from handoff_memory.core import canonical
 from handoff_memory.store.engine import Row, Tx
 
 _NAME: Final = """
@@ -33,13 +34,20 @@ _LISTED_AT: Final = f"""{_ROWS}
     WHERE v.project = :project AND v.namespace = :namespace AND v.branch = :branch
         AND v.path = :path AND {_SUPERSEDED}"""
 
-_MAP: Final = """
+_ADD_VERSION: Final = """
     INSERT INTO amfs_versions (project, namespace, branch, path, key, version, entry, record,
         recalls)
     VALUES (:project, :namespace, :branch, :path, :key, :version, :entry, :record, :recalls)"""
-_RECALLED: Final = f"""
-    UPDATE amfs_versions AS v SET recalls = recalls + :recalls
-    WHERE {_NAME} AND version = (SELECT max(version) FROM amfs_versions v WHERE {_NAME})"""  # noqa: S608 - constants of this module
+_RECALLED: Final = """
+    UPDATE amfs_versions AS v SET recalls = v.recalls + c.times
+    FROM (SELECT value ->> 0 AS project, value ->> 1 AS namespace, value ->> 2 AS branch,
+            value ->> 3 AS path, value ->> 4 AS key, value ->> 5 AS times
+        FROM json_each(:counts)) c
+    WHERE v.project = c.project AND v.namespace = c.namespace AND v.branch = c.branch
+        AND v.path = c.path AND v.key = c.key
+        AND v.version = (SELECT max(n.version) FROM amfs_versions n
+            WHERE n.project = c.project AND n.namespace = c.namespace AND n.branch = c.branch
+                AND n.path = c.path AND n.key = c.key)"""
 
 # A record that an entry wrote is followed by that entry, in the same transaction.
 _FOREIGN: Final = """
@@ -101,10 +109,13 @@ _DOCUMENTS: Final = """
         AND (:before IS NULL OR (stamp, name) < (:before, :before_name))
     ORDER BY stamp DESC, name DESC"""
 
-_ADD_EVENT: Final = """
-    INSERT INTO amfs_events (id, project, namespace, branch, writer, type, at, body)
-    VALUES (:id, :project, :namespace, :branch, :writer, :type, :at, :body)
-    ON CONFLICT (id) DO NOTHING"""
+# One statement for many, or reads would wait for each row of them.
+_ADD_EVENTS: Final = """
+    INSERT INTO amfs_events (project, namespace, branch, writer, type, at, id, body)
+    SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5,
+        value ->> 6, value ->> 7
+    FROM json_each(:events) WHERE true
+    ON CONFLICT DO NOTHING"""
 _EVENT: Final = """
     SELECT body FROM amfs_events
     WHERE id = :id AND project = :project AND namespace = :namespace"""
@@ -200,12 +211,16 @@ def add_version(
     tx: Tx, name: EntryName, number: int, *, entry: int, record: int | None, recalls: int
 ) -> None:
     """Put a version that AMFS wrote on the map."""
-    tx.run(_MAP, **name.columns(), version=number, entry=entry, record=record, recalls=recalls)
+    tx.run(
+        _ADD_VERSION, **name.columns(), version=number, entry=entry, record=record, recalls=recalls
+    )
 
 
-def recalled(tx: Tx, name: EntryName, times: int) -> None:
-    """Count reads of an entry, on its newest version."""
-    tx.run(_RECALLED, **name.columns(), recalls=times)
+def recalled(tx: Tx, times: Mapping[EntryName, int]) -> None:
+    """Count reads of entries, each on its newest version."""
+    if times:
+        counts = [[*name.columns().values(), count] for name, count in times.items()]
+        tx.run(_RECALLED, counts=canonical.encode(counts).decode())
 
 
 def is_behind(tx: Tx) -> bool:
@@ -284,29 +299,22 @@ def documents(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:
+class Happening(NamedTuple):
     """An event of an agent's timeline, as it is kept."""
 
-    id: str
-    place: Place
+    project: str
+    namespace: str
+    branch: str
     writer: str
     type: str
     at: int
-    body: bytes
+    id: str
+    body: str
 
 
-def add_event(tx: Tx, happened: Happening) -> None:
-    """Keep an event."""
-    tx.run(
-        _ADD_EVENT,
-        **happened.place.columns(),
-        id=happened.id,
-        writer=happened.writer,
-        type=happened.type,
-        at=happened.at,
-        body=happened.body,
-    )
+def add_events(tx: Tx, happened: Sequence[Happening]) -> None:
+    """Keep events."""
+    tx.run(_ADD_EVENTS, events=canonical.encode([tuple(event) for event in happened]).decode())
 
 
 def event(tx: Tx, place: Place, event_id: str) -> Row | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from handoff_memory.store.engine import Row, Tx
 
@@ -128,8 +128,7 @@ _LISTING: Final[dict[Reach, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(NamedTuple):
     """What is indexed of a version: each column ready for the tokenizer."""
 
     name: str
@@ -165,13 +164,13 @@ class Filter:
 
 def add(tx: Tx, seq: int, text: Text) -> None:
     """Index the current version of a record."""
-    tx.run(_ADD_CURRENT, seq=seq, **asdict(text))
+    tx.run(_ADD_CURRENT, seq=seq, **text._asdict())
 
 
 def supersede(tx: Tx, seq: int, text: Text) -> None:
     """Move a version, whose text must be the very one that was added, to the past."""
-    tx.run(_DROP_CURRENT, seq=seq, **asdict(text))
-    tx.run(_ADD_PAST, seq=seq, **asdict(text))
+    tx.run(_DROP_CURRENT, seq=seq, **text._asdict())
+    tx.run(_ADD_PAST, seq=seq, **text._asdict())
 
 
 def matching(tx: Tx, match: str, wanted: Filter, *, reach: Reach, limit: int) -> list[Row]:

@@ -30,6 +30,8 @@ _CHECKPOINT_LOCK_S: Final = 1.0
 _CLOSE_LOCK_S: Final = 2.0
 _READ_PATIENCE_MS: Final = 5000
 _OPENING_STEP_MS: Final = 20
+_WAIT_STEP_MS: Final = 20
+_LOOK_EVERY_S: Final = 0.01
 
 _PRAGMAS: Final = (
     "PRAGMA trusted_schema = OFF",
@@ -144,6 +146,8 @@ class Writer:
         self.watch = place.Watch(source.path)
         self._wal = source.path.with_name(source.path.name + "-wal")
         self._checkpointed = time.monotonic()
+        self._look_at = 0.0
+        self._wait_ms = -1
         try:
             self._conn = _opened(source, self._lock, deadline_s)
         except BaseException:
@@ -174,7 +178,8 @@ class Writer:
         Raises:
             StorageError: Nothing was committed.
         """
-        self.watch.check()
+        if time.monotonic() >= self._look_at:
+            self.watch.check()
         patience = max(0.0, until - time.monotonic())
         with self._lock.held(patience / 2) as held:
             if not held and driver.WAL_RESET_BUG:
@@ -189,6 +194,18 @@ class Writer:
                         self._conn.execute("ROLLBACK")
                     raise
         self.watch.check()  # a file that was deleted meanwhile took the commit with it
+
+    def read(self, operation: Operation[T]) -> T:
+        """Run one operation on a snapshot; what this connection wrote last is at hand.
+
+        Raises:
+            StorageError: The file cannot serve.
+        """
+        now = time.monotonic()
+        if now >= self._look_at:  # looking costs as much as a small read
+            self.watch.check()
+            self._look_at = now + _LOOK_EVERY_S
+        return _on_snapshot(self._conn, self._source, operation)
 
     def run(self, operation: Operation[T]) -> T:
         """Run an operation inside the transaction that is held; its error undoes it alone."""
@@ -229,7 +246,9 @@ class Writer:
 
     def _begin(self, until: float) -> None:
         wait_ms = int(max(0.0, until - time.monotonic()) * 1000)
-        self._conn.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        if not wait_ms <= self._wait_ms <= wait_ms + _WAIT_STEP_MS:
+            self._conn.execute(f"PRAGMA busy_timeout = {wait_ms}")
+            self._wait_ms = wait_ms
         self._conn.execute("BEGIN IMMEDIATE")
 
     def _in_savepoint(self, operation: Operation[T]) -> T | Exception:
@@ -285,15 +304,7 @@ class Reader:
             StorageError: The file cannot serve.
         """
         self._watch.check()
-        with _faults():
-            self._conn.execute("BEGIN")
-            try:
-                return operation(
-                    Transaction(self._conn, self._source.clock(), self._source.entropy)
-                )
-            finally:
-                if self._conn.in_transaction:
-                    self._conn.execute("ROLLBACK")
+        return _on_snapshot(self._conn, self._source, operation)
 
     def close(self) -> None:
         """Close the connection."""
@@ -309,6 +320,16 @@ class _faults:  # noqa: N801 - reads as a statement: with _faults()
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, driver.DriverError):
             raise as_fault(error) from error
+
+
+def _on_snapshot(conn: driver.Connection, source: Source, operation: Operation[T]) -> T:
+    with _faults():
+        conn.execute("BEGIN")
+        try:
+            return operation(Transaction(conn, source.clock(), source.entropy))
+        finally:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
 
 
 def _connected(source: Source) -> driver.Connection:

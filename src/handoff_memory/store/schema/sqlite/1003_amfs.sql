@@ -70,17 +70,16 @@ INSERT INTO amfs_adopted (one, seq) VALUES (1, 0);
 
 -- Not hashed: the timeline, which tells of reads, and of writes that the journal has anyway.
 CREATE TABLE amfs_events (
-    id        TEXT PRIMARY KEY,
     project   TEXT NOT NULL,
     namespace TEXT NOT NULL,
-    branch    TEXT NOT NULL,
     writer    TEXT NOT NULL,
-    type      TEXT NOT NULL,
     at        INTEGER NOT NULL,
-    body      BLOB NOT NULL
-) STRICT;
-
-CREATE INDEX amfs_events_by_writer ON amfs_events (project, namespace, writer, at, id);
+    id        TEXT NOT NULL,
+    branch    TEXT NOT NULL,
+    type      TEXT NOT NULL,
+    body      TEXT NOT NULL,
+    PRIMARY KEY (project, namespace, writer, at, id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER amfs_entries_keep_rows BEFORE DELETE ON amfs_entries
 BEGIN SELECT RAISE(ABORT, 'AMFS entries are append-only'); END;
