@@ -58,10 +58,10 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
 
             def current(tx: Tx) -> MemoryEntry | None:
                 with self._tallies.lock:
-                    row = rows.head(tx, name)
+                    row = rows.current(tx, name)
                     return row and entries.entry_of(row, self._tallies.recalls.get(name, 0))
 
-            found = self._read(current)
+            found = self._read(current, is_one_query=True)
         if found is None or found.confidence < min_confidence or found.is_expired():
             return None
         return found
@@ -199,7 +199,6 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
         with self._tallies.taken(names) as recalls:
 
             def write(tx: Tx) -> Entries:
-                service.catch_up(tx)
                 rows.recalled(tx, recalls)
                 return change(tx)
 
@@ -238,7 +237,7 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
     def _append(
         self, tx: Tx, entry: MemoryEntry, draft: EntryDraft, begun: set[EntryName]
     ) -> MemoryEntry:
-        row = rows.head(tx, draft.name)
+        row = service.head(tx, draft.name)
         newest = row["version"] if row else 0
         # 1 asks for the next version. A batch that names an entry twice numbers both from one read.
         if entry.version not in (1, newest + 1) and draft.name not in begun:
@@ -262,7 +261,7 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
         self, tx: Tx, who: Author, cited: tuple[str, str], record: OutcomeRecord
     ) -> MemoryEntry | None:
         name = self._name(*cited, _MAIN)
-        row = rows.head(tx, name)
+        row = service.head(tx, name)
         current = entries.entry_of(row) if row else None
         if row is None or current is None or current.is_expired():
             logger.warning("outcome %s cites %s, which is not there", record.outcome_ref, name)

@@ -94,17 +94,25 @@ class Base:
     def _place(self, branch: str = service.BRANCH, namespace: str | None = None) -> Place:
         return Place(self._project, namespace or self._namespace, branch)
 
-    def _read(self, operation: Callable[[Tx], T]) -> T:
-        """Run an operation on a snapshot that shows what agents of the shared memory wrote."""
+    def _read(self, operation: Callable[[Tx], T], *, is_one_query: bool = False) -> T:
+        """Run an operation on a snapshot that shows what agents of the shared memory wrote.
 
-        def unless_behind(tx: Tx) -> tuple[T] | None:
-            return None if rows.is_behind(tx) else (operation(tx),)
+        Args:
+            operation: What to read.
+            is_one_query: Whether it is a single query, that finds out itself whether it is behind.
+        """
 
-        found = self._connections.read(unless_behind)
-        if found is None:
+        def unless_behind(tx: Tx) -> T:
+            if rows.is_behind(tx):
+                raise rows.BehindError
+            return operation(tx)
+
+        read = operation if is_one_query else unless_behind
+        try:
+            return self._connections.read(read, is_one_query=is_one_query)
+        except rows.BehindError:
             self._connections.write(service.catch_up)
             return self._connections.read(operation)
-        return found[0]
 
     def _keep(  # noqa: PLR0913, PLR0917 - one argument a part of the document
         self,

@@ -59,13 +59,18 @@ class Connections:
         self._turn = threading.RLock()
         self._all: dict[threading.Thread, _Own] = {}
 
-    def read(self, operation: Operation[T]) -> T:
-        """Run an operation on a snapshot, or inside the transaction that this thread holds."""
+    def read(self, operation: Operation[T], *, is_one_query: bool = False) -> T:
+        """Run an operation on a snapshot, or inside the transaction that this thread holds.
+
+        Args:
+            operation: What to read.
+            is_one_query: Whether it is a single query, and so a snapshot by itself.
+        """
         own = self._own()
         if own.is_held:
             return own.writer.run(operation)
         self.is_closed = False
-        return own.writer.read(operation)
+        return own.writer.read(operation, is_one_query=is_one_query)
 
     def write(self, operation: Operation[T], patience_s: float | None = None) -> T:
         """Run an operation in a write transaction, or inside the one that this thread holds.
@@ -77,10 +82,9 @@ class Connections:
         if own.is_held:
             return own.writer.run(operation)
         with self.turn(patience_s) as until:
-            (result,) = own.writer.write([operation], until=until)
+            with own.writer.transaction(until=until) as tx:
+                result = operation(tx)
             own.writer.tend()
-        if isinstance(result, Exception):
-            raise result
         return result
 
     @contextmanager

@@ -21,7 +21,7 @@ from handoff_memory.rules import redact
 from handoff_memory.services import memory, writing
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.memory import RecordDraft
-from handoff_memory.store import amfs, journal
+from handoff_memory.store import amfs, journal, records
 from handoff_memory.store.amfs import EntryName, Place
 from handoff_memory.store.engine import Row, Tx
 
@@ -142,6 +142,15 @@ def catch_up(tx: Tx) -> None:
         amfs.adopted(tx, rows[-1]["seq"] if full else amfs.newest_record(tx))
 
 
+def head(tx: Tx, name: EntryName) -> Row | None:
+    """The newest version of an entry, in a write transaction, which catches up where it must."""
+    try:
+        return amfs.current(tx, name)
+    except amfs.BehindError:
+        catch_up(tx)
+        return amfs.current(tx, name)
+
+
 def append(  # noqa: PLR0913 - one keyword a part of the version
     tx: Tx,
     who: Author,
@@ -167,8 +176,9 @@ def append(  # noqa: PLR0913 - one keyword a part of the version
     """
     wrote = record is None and draft.record is not None
     if record is None and draft.record is not None:
-        memory.write(tx, who, draft.record)
-        record = journal.head(tx).seq
+        name = draft.record.name
+        current = records.head(tx, draft.name.project, name.scope, name.key)
+        record = memory.append(tx, who, draft.record, current).seq
     if record is None:
         fields = {**fields, "value": canonical.decode(draft.value)}
     version = before["version"] + 1 if before else 1

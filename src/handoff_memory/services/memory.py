@@ -32,6 +32,7 @@ from handoff_memory.services.limits import (
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import packets, records, search
 from handoff_memory.store.engine import Row, Tx
+from handoff_memory.store.journal import Appended
 
 _WITHOUT_PACKET: Final = "Report without packet_id, or with the id that handoff_pickup gave."
 
@@ -183,11 +184,34 @@ def _write(
             "superseded": None,
             "unchanged": True,
         }
+    new = append(tx, who, draft, head, op=op)
+    reply = {
+        **_receipt(name.at(version + 1), new.entry_hash, draft.confidence),
+        "superseded": version or None,
+    }
+    return _with_redacted(reply, draft.redacted)
+
+
+def append(
+    tx: Tx, who: Author, draft: RecordDraft, head: Row | None, *, op: str | None = None
+) -> Appended:
+    """Append the version after the current one, whatever that is.
+
+    Args:
+        tx: A write transaction.
+        who: The author.
+        draft: What to append.
+        head: `records.head` of that name.
+        op: The caller's request_id.
+    """
+    name = draft.name
+    project = names.home(name.scope, who.project)
+    version = head["version"] + 1 if head else 1
     fields = {
         "project": project,
         "scope": name.scope,
         "key": name.key,
-        "version": version + 1,
+        "version": version,
         "confidence": draft.confidence,
         "tags": draft.tags.decode(),
         "source": draft.source,
@@ -195,15 +219,11 @@ def _write(
     }
     prev = bytes(head["entry_hash"]) if head else None
     new = writing.append(tx, who, "record", fields, body=draft.body, prev=prev, op=op)
-    records.set_head(tx, project, name.scope, name.key, seq=new.seq, version=version + 1)
+    records.set_head(tx, project, name.scope, name.key, seq=new.seq, version=version)
     if head and head["body"] is not None:
         search.supersede(tx, head["seq"], _text_of_row(name, head))
     search.add(tx, new.seq, draft.text)
-    reply = {
-        **_receipt(name.at(version + 1), new.entry_hash, draft.confidence),
-        "superseded": version or None,
-    }
-    return _with_redacted(reply, draft.redacted)
+    return new
 
 
 def _is_same(tx: Tx, head: Row, draft: RecordDraft) -> bool:

@@ -12,14 +12,16 @@ from handoff_memory.store.engine import Row, Tx
 _NAME: Final = """
     v.project = :project AND v.namespace = :namespace AND v.branch = :branch
         AND v.path = :path AND v.key = :key"""
-_ROWS: Final = """
+_COLUMNS: Final = """
     SELECT v.project, v.branch, v.path, v.key, v.version, v.recalls, v.entry, v.record,
         e.writer, e.body AS fields, r.body AS value, r.agent, r.session, r.at, r.expires_at,
-        COALESCE(o.confidence, r.confidence) AS confidence
+        COALESCE(o.confidence, r.confidence) AS confidence"""
+_FROM: Final = """
     FROM amfs_versions v
     LEFT JOIN amfs_entries e ON e.seq = v.entry
     LEFT JOIN records r ON r.seq = v.record
     LEFT JOIN opinions o ON o.seq = v.record"""
+_ROWS: Final = _COLUMNS + _FROM
 _HEAD: Final = f"{_ROWS} WHERE {_NAME} ORDER BY v.version DESC LIMIT 1"
 _VERSION: Final = f"{_ROWS} WHERE {_NAME} AND v.version = :version"
 _SUPERSEDED: Final = """
@@ -56,6 +58,10 @@ _FOREIGN: Final = """
 _BEHIND: Final = f"""
     SELECT r.seq FROM records r WHERE r.seq = (SELECT max(seq) FROM records)
         AND r.seq > (SELECT seq FROM amfs_adopted) AND {_FOREIGN}"""  # noqa: S608 - constants of this module
+# The newest version and whether it is, in one query: who reads a version asks nothing else.
+_HEAD_IF_CURRENT: Final = f"""
+    SELECT h.*, b.behind FROM (SELECT EXISTS ({_BEHIND}) AS behind) b
+    LEFT JOIN ({_HEAD}) h"""  # noqa: S608 - constants of this module
 _RECORDS: Final = f"""
     SELECT r.seq, r.project, r.scope, r.key FROM records r
     WHERE r.seq > (SELECT seq FROM amfs_adopted) AND {_FOREIGN} ORDER BY r.seq LIMIT :limit"""  # noqa: S608 - constants of this module
@@ -190,6 +196,22 @@ def name_of(row: Row, namespace: str) -> EntryName:
 def head(tx: Tx, name: EntryName) -> Row | None:
     """The newest version of an entry."""
     return tx.one(_HEAD, **name.columns())
+
+
+class BehindError(Exception):
+    """The shared memory has records that the version map does not show yet."""
+
+
+def current(tx: Tx, name: EntryName) -> Row | None:
+    """The newest version of an entry, in one query.
+
+    Raises:
+        BehindError: It may not be; the version map has to catch up.
+    """
+    found = tx.one(_HEAD_IF_CURRENT, **name.columns())
+    if found is None or found["behind"]:
+        raise BehindError
+    return None if found["version"] is None else found
 
 
 def version(tx: Tx, name: EntryName, number: int) -> Row | None:

@@ -172,8 +172,8 @@ class Writer:
             return [self._in_savepoint(operation) for operation in batch]
 
     @contextmanager
-    def transaction(self, *, until: float) -> Iterator[None]:
-        """Hold one write transaction, for `run`; what leaves it by an error undoes it whole.
+    def transaction(self, *, until: float) -> Iterator[Transaction]:
+        """Hold one write transaction; what leaves it by an error undoes it whole.
 
         Raises:
             StorageError: Nothing was committed.
@@ -187,7 +187,7 @@ class Writer:
             with _faults():
                 self._begin(until)
                 try:
-                    yield
+                    yield Transaction(self._conn, self._source.clock(), self._source.entropy)
                     self._conn.execute("COMMIT")
                 except BaseException:
                     if self._conn.in_transaction:
@@ -195,8 +195,12 @@ class Writer:
                     raise
         self.watch.check()  # a file that was deleted meanwhile took the commit with it
 
-    def read(self, operation: Operation[T]) -> T:
+    def read(self, operation: Operation[T], *, is_one_query: bool = False) -> T:
         """Run one operation on a snapshot; what this connection wrote last is at hand.
+
+        Args:
+            operation: What to read.
+            is_one_query: Whether it is a single query, and so a snapshot by itself.
 
         Raises:
             StorageError: The file cannot serve.
@@ -205,6 +209,11 @@ class Writer:
         if now >= self._look_at:  # looking costs as much as a small read
             self.watch.check()
             self._look_at = now + _LOOK_EVERY_S
+        if is_one_query:
+            with _faults():
+                return operation(
+                    Transaction(self._conn, self._source.clock(), self._source.entropy)
+                )
         return _on_snapshot(self._conn, self._source, operation)
 
     def run(self, operation: Operation[T]) -> T:
