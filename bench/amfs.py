@@ -27,7 +27,7 @@ from amfs_filesystem.adapter import FilesystemAdapter
 from handoff_memory.amfs import MemoryAdapter
 
 ENTRIES = (1_000, 10_000)
-ROUND = 50
+ROUND = 100
 READ_ROUNDS = 20
 SEARCHES = 5
 PER_PATH = 50

@@ -1,9 +1,9 @@
 """What reading leaves behind: recall counts and the timeline, gathered and written a little later.
 
 The SDK reports every read twice, as a recall and as an event. Neither is a fact that an agent
-could be misled by, so they are not worth a transaction each: they are written together, at the
-latest `_DELAY_S` after they came, and with the next read of the timeline. A process that is killed
-loses that much of them.
+could be misled by, so they are not worth a transaction each: they are written together once none
+came for `_QUIET_S`, at the latest `_LATEST_S` after the first, and before the timeline is read. A
+process that is killed loses that much of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Final
 
 from handoff_memory.amfs.connections import Connections
@@ -20,7 +20,8 @@ from handoff_memory.core.errors import StorageError
 from handoff_memory.store import amfs
 from handoff_memory.store.amfs import EntryName, Happening
 
-_DELAY_S: Final = 0.25
+_QUIET_S: Final = 0.2
+_LATEST_S: Final = 2.0
 _PATIENCE_S: Final = 0.1
 _LAST_PATIENCE_S: Final = 5.0
 
@@ -96,15 +97,21 @@ class Tallies:
             threading.Thread(target=self._later, name="amfs-tallies", daemon=True).start()
 
     def _later(self) -> None:
-        while True:
-            time.sleep(_DELAY_S)
-            try:
+        while self._recalls_or_events():
+            self._wait_for_quiet()
+            with suppress(StorageError):  # it is tried again
                 self.flush(_PATIENCE_S)
-            except StorageError:
-                continue
-            with self.lock:
-                if not (self.recalls or self._events):
-                    self._is_ticking = False
-                    break
         if self._connections.is_closed:  # the SDK reports a write from a thread, maybe too late
             self._connections.close()
+
+    def _recalls_or_events(self) -> bool:
+        with self.lock:
+            self._is_ticking = bool(self.recalls or self._events)
+            return self._is_ticking
+
+    def _wait_for_quiet(self) -> None:
+        # Each commit empties what other connections hold of the file: not in the middle of a burst.
+        latest, seen = time.monotonic() + _LATEST_S, -1
+        while len(self._events) != seen and time.monotonic() < latest:
+            seen = len(self._events)
+            time.sleep(_QUIET_S)

@@ -177,7 +177,8 @@ def append(  # noqa: PLR0913 - one keyword a part of the version
     wrote = record is None and draft.record is not None
     if record is None and draft.record is not None:
         name = draft.record.name
-        current = records.head(tx, draft.name.project, name.scope, name.key)
+        # The map has caught up: what has no version on it is no record either.
+        current = before and records.head(tx, draft.name.project, name.scope, name.key)
         record = memory.append(tx, who, draft.record, current).seq
     if record is None:
         fields = {**fields, "value": canonical.decode(draft.value)}
