@@ -83,6 +83,13 @@ def written(memory: AgentMemory, n: int) -> None:
         memory.write(*name(i), value(i), confidence=0.7)
 
 
+def together(memory: AgentMemory, n: int) -> None:
+    """One round of writes in a transaction of the SDK, to entries that are there."""
+    with memory.transaction(f"round {n}") as change:
+        for i in range(n * ROUND, (n + 1) * ROUND):
+            change.write(*name(i), value(i + 1), confidence=0.7)
+
+
 def reader(entries: int) -> Callable[[AgentMemory, int], None]:
     """One round of reads, spread over all entries."""
 
@@ -118,6 +125,7 @@ def measure(entries: int, folder: Path) -> None:
     told("writes", interleaved(memories, entries // ROUND, written), ROUND)
     told("reads", interleaved(memories, READ_ROUNDS, reader(entries)), ROUND)
     told("whole-store search", interleaved(memories, SEARCHES, searched), 1)
+    told("writes, 100 at once", interleaved(memories, 5, together), ROUND)
     told("verify", interleaved(memories, 1, lambda memory, _: memory.verify()), 1)
     for memory in memories.values():
         memory.close()
