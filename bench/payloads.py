@@ -19,7 +19,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +63,7 @@ def payload(kind: str, size: int, chance: random.Random) -> PayloadDraft:
 
 def named_anew(draft: PayloadDraft, chance: random.Random) -> PayloadDraft:
     """The same parts under another ref: all of it is written again."""
-    return replace(draft, ref=chance.randbytes(32).hex())
+    return draft._replace(ref=chance.randbytes(32).hex())
 
 
 def keep_without_a_pause(database: Path, kind: str, how: str) -> None:

@@ -1,7 +1,8 @@
 """Write the pages of docs/ that are made from the code; `--check` only says which are out of date.
 
-docs/errors.md comes from the error classes, the test vectors of docs/format.md from core.entry and
-rules.prefix, and docs/demo-transcript.md from a run of the demo.
+docs/errors.md comes from the error classes, docs/clients.md from the tables of clients and hooks,
+the test vectors of docs/format.md from core.entry and rules.prefix, and docs/demo-transcript.md
+from a run of the demo.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +26,12 @@ from handoff_memory.core.errors import (
     StorageError,
     error_types,
 )
+from handoff_memory.hooks.capabilities import CLIENTS, Client, Power
 from handoff_memory.rules import prefix
+from handoff_memory.settings import Places
+from handoff_memory.setup import clients as setup_clients
+from handoff_memory.setup import entries
+from handoff_memory.setup.commands import Launch
 
 ROOT: Final = Path(__file__).parents[1]
 DOCS: Final = ROOT / "docs"
@@ -55,6 +60,45 @@ After `database_io`, or where a reply was lost on its way, a write may have land
 Send it again with the same `request_id`: what was done is not done twice, and the reply says
 `replayed: true`.
 """
+_CLIENTS_HEAD: Final = """\
+# Clients
+
+This page is written by `python scripts/generate_docs.py` from `handoff_memory.setup.clients` and
+`handoff_memory.hooks.capabilities`; a test compares them.
+
+`handoff-memory install CLIENT` puts the server into the client's own file, and with `--hooks` its
+hooks. What stands in a file stays to the byte: comments, order, indentation, line ends. The file as
+it was is kept beside it as `NAME.handoff-memory.bak`; `uninstall` gives it back where nobody else
+changed anything since, and else takes out what is ours. A second `install` changes nothing. A link
+is followed. For a client whose file is not edited, the entry is printed.
+
+`CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `GEMINI_CLI_HOME`, `XDG_CONFIG_HOME` and `APPDATA` move these
+files, as they do for the clients.
+"""
+_BY_HAND: Final = """
+## The entry by hand
+
+Paths are absolute: a client starts servers without your folder and `PATH`, and some without your
+environment. Each client gets an agent id of its own, and all the same database.
+"""
+_HOOKS_HEAD: Final = """
+## Hooks
+
+What `handoff-memory hook` can do in each client that has hooks.
+
+`handoff-memory doctor` says what is in force on this machine: `enforced` only after the client's
+own hook command has refused a canary, else `advisory`. A hook never grants a permission, never
+changes a call's arguments, never stops a compaction, and ends with exit status 0.
+
+Where a client has no hooks, or a hook cannot replace an output, `handoff-memory wrap` stands in
+front of an MCP server and `handoff-memory run` around a shell command.
+"""
+_EXAMPLE: Final = Launch(
+    "/abs/.venv/bin/handoff-memory",
+    ("serve",),
+    {"AGENT_ID": "scout-agent", "MEMORY_DB": "/abs/shared.db"},
+)
+_SYSTEMS: Final = {"linux": "", "darwin": "macOS: ", "win32": "Windows: "}
 _FAMILIES: Final[dict[type[MemoryFault], str]] = {
     InputError: "The call is wrong",
     StateError: "The memory is not as the call assumed",
@@ -285,8 +329,8 @@ def seal_vector() -> dict[str, Any]:
             {"tag": "hm/list/1", "parts": parts, "digest": _list(parts)}
             for parts in (["ab", "c"], ["a", "bc"], [])
         ],
-        "zones": asdict(_ZONES),
-        "hashes": asdict(found),
+        "zones": _ZONES._asdict(),
+        "hashes": found.plain(),
         "seal": prefix.seal(found),
     }
 
@@ -322,8 +366,70 @@ def transcript_page() -> str:
     return done.stdout
 
 
+def clients_page() -> str:
+    """The text of docs/clients.md."""
+    known = setup_clients.CLIENTS.values()
+    head = (
+        "| client | on the command line | your file | the project's file | your hooks | install |"
+    )
+    files = [head, "|---|---|---|---|---|---|", *map(_files, known)]
+    by_hand: dict[tuple[str, str], list[str]] = {}
+    for client in known:
+        text = entries.snippet(client, _EXAMPLE)
+        by_hand.setdefault((_language(client), text), []).append(client.name)
+    hand = (
+        f"\n{', '.join(names)}:\n\n```{language}\n{text}```"
+        for (language, text), names in by_hand.items()
+    )
+    hooks = map(_client, CLIENTS.values())
+    return "\n".join([_CLIENTS_HEAD, *files, _BY_HAND.rstrip("\n"), *hand, _HOOKS_HEAD, *hooks])
+
+
+def _files(client: setup_clients.Client) -> str:
+    cells = [client.name, f"`{client.key}`"]
+    cells += [_places(client.files.get(scope)) for scope in setup_clients.SCOPES]
+    cells += [_places(client.hooks.files["user"]) if client.hooks else ""]
+    cells += ["edits" if client.edited else "prints"]
+    cells[2] = cells[2] or client.note
+    return f"| {' | '.join(cells)} |"
+
+
+def _places(at: setup_clients.At | None) -> str:
+    if at is None:
+        return ""
+    found: dict[str, str] = {}
+    for system, name in _SYSTEMS.items():
+        places = Places(Path("~"), Path(), appdata=Path("%APPDATA%"), system=system)
+        found.setdefault(at(places).as_posix(), name)
+    return "; ".join(f"{name}`{path}`" for path, name in found.items())
+
+
+def _language(client: setup_clients.Client) -> str:
+    return {"codex": "toml", "continue": "yaml", "goose": "yaml"}.get(client.shape, "json")
+
+
+def _client(client: Client) -> str:
+    observed = f"version {client.observed}" if client.observed else "none: from its documents"
+    lines = [
+        f"### {client.name}\n",
+        f"Observed: {observed}.{f' Also: {client.note}.' if client.note else ''}\n",
+        "| event | of the client | refuses a call | replaces outputs | tells the model | note |",
+        "|---|---|---|---|---|---|",
+        *(_power(kind, power) for kind, power in client.powers.items()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _power(kind: str, power: Power) -> str:
+    cells = [f"`{kind}`", power.event]
+    cells += ["yes" if power.blocks else "", power.replaces]
+    cells += ["yes" if power.adds_context else "", power.note]
+    return f"| {' | '.join(cells)} |"
+
+
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "errors.md": errors_page,
+    "clients.md": clients_page,
     "format.md": format_page,
     "demo-transcript.md": transcript_page,
 }

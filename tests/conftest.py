@@ -10,7 +10,6 @@ import random
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +127,7 @@ def serve(settings: Settings, makers: Makers) -> Callable[..., AbstractAsyncCont
 
     @asynccontextmanager
     async def opened(agent: str | None = "scout", **more: Any) -> AsyncIterator[App]:
-        async with open_app(replace(settings, agent=agent, **more), makers) as app:
+        async with open_app(settings._replace(agent=agent, **more), makers) as app:
             await app.read(journal.head)  # the greeting does not wait for the file to be opened
             yield app
 

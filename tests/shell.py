@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from handoff_memory.cli.main import cli
 
 OURS = ("AGENT_ID", "MEMORY_", "OSIRIS_", "CLAUDE_", "NO_COLOR")
+OURS += ("CODEX_HOME", "GEMINI_CLI_HOME", "XDG_CONFIG_HOME", "APPDATA")  # where clients keep files
 
 
 @dataclass(frozen=True)

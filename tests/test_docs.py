@@ -15,7 +15,7 @@ from handoff_memory.rules.invariants import parse
 from handoff_memory.server.governor_tools import GovernorTools
 from handoff_memory.server.memory_tools import MemoryTools
 from handoff_memory.services import limits
-from handoff_memory.settings import read_settings
+from handoff_memory.settings import read_home, read_settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -47,6 +47,10 @@ def test_the_page_of_errors_has_each_code_once() -> None:
     assert sorted(codes) == sorted(kind.code for kind in error_types())
 
 
+def test_the_page_of_clients_is_current(generate_docs: ModuleType) -> None:
+    assert (DOCS / "clients.md").read_text("utf-8") == generate_docs.clients_page(), STALE
+
+
 def test_the_vectors_of_the_format_are_current(generate_docs: ModuleType) -> None:
     assert (DOCS / "format.md").read_text("utf-8") == generate_docs.format_page(), STALE
 
@@ -70,7 +74,7 @@ def test_a_stale_page_is_named_and_left_alone(
 
 
 def test_the_readme_lists_every_variable_that_is_read() -> None:
-    source = inspect.getsource(read_settings)
+    source = inspect.getsource(read_settings) + inspect.getsource(read_home)
     read = set(re.findall(r'env(?:\.get\(|\[|, )"([A-Z_]+)"', source))
 
     listed = re.findall(r"^\| `([A-Z_]+)` \|", README, re.MULTILINE)
@@ -129,6 +133,8 @@ def test_the_readme_gives_the_defaults_of_the_governor() -> None:
     assert f"| `OSIRIS_CACHE_TTL_S` | {default.cache_ttl_s} |" in README
     assert f"| `OSIRIS_PRUNE_MODE` | `{default.prune_mode}` |" in README
     assert f"| `OSIRIS_PRUNE_THRESHOLD_TOKENS` | {default.prune_threshold_tokens} |" in README
+    assert f"| `OSIRIS_STUB_TOKENS` | `{default.stub_tokens}` |" in README
+    assert f"| `OSIRIS_HOOK_DEADLINE_MS` | {default.hook_deadline_ms} |" in README
     assert f"| `MEMORY_TOOLS` | `{default.tools}` |" in README
 
 

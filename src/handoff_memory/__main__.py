@@ -8,6 +8,11 @@ import sys
 
 def main() -> None:
     """Serve where nothing else is asked for, else run a command."""
+    if sys.argv[1:2] == ["hook"]:
+        gc.disable()  # it ends before garbage could matter: 5 ms
+        from handoff_memory.hooks.main import main as hook  # noqa: PLC0415
+
+        hook(sys.argv[2:])
     if sys.argv[1:] in ([], ["serve"]):
         _serve()
     from handoff_memory.cli.main import cli  # noqa: PLC0415 - serving must not wait for it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from handoff_memory.rules.invariants import Book, Problem, parse
+from handoff_memory.rules.invariants.contents import Book, Problem
 
 PLACE: Final = Path(".osiris") / "invariants.toml"
 _MAX_BYTES: Final = 1 << 20
@@ -31,6 +31,8 @@ class RuleBook:
             if facts.st_size > _MAX_BYTES:
                 return _unreadable(f"larger than {_MAX_BYTES} bytes")
             if seen != self._seen:
+                from handoff_memory.rules.invariants import parse  # noqa: PLC0415 - where rules are
+
                 text = path.read_text("utf-8")
                 self._seen, self._book = seen, parse(text, file=str(PLACE))
         except (OSError, UnicodeDecodeError) as error:

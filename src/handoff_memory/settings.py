@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from handoff_memory.core import names
 from handoff_memory.core.errors import InvalidArgumentError
@@ -17,8 +17,7 @@ ALLOWED_NAME: Final = "not-secret.txt"
 _PRUNE_MODES: Final = ("cache_ttl", "conservative", "balanced", "aggressive")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """What the environment and the command line say.
 
     Attributes:
@@ -38,6 +37,10 @@ class Settings:
         cache_ttl_s: Lifetime of a prompt cache (`OSIRIS_CACHE_TTL_S`).
         prune_threshold_tokens: `OSIRIS_PRUNE_THRESHOLD_TOKENS`.
         prune_mode: `OSIRIS_PRUNE_MODE`.
+        stub_tokens: From how many tokens on hooks, the gateway and `run` put a stub in the place of
+            a result that is read for the first time (`OSIRIS_STUB_TOKENS`).
+        hook_deadline_ms: How long a hook may hold up a call or a prompt, and half of what it may
+            take elsewhere (`OSIRIS_HOOK_DEADLINE_MS`).
         limits: Sizes (`MEMORY_MAX_VALUE_BYTES`, `MEMORY_REPLY_BYTES`), leases (`MEMORY_LEASE_S`),
             and the lines of `$OSIRIS_HOME/not-secret.txt`, which are never redacted.
     """
@@ -58,7 +61,9 @@ class Settings:
     cache_ttl_s: int = 300
     prune_threshold_tokens: int = 40_000
     prune_mode: str = "cache_ttl"
-    limits: Limits = field(default_factory=Limits)
+    stub_tokens: int = 400
+    hook_deadline_ms: int = 1500
+    limits: Limits = Limits()
 
     @property
     def in_home_database(self) -> bool:
@@ -81,7 +86,7 @@ def read_settings(
         InvalidNameError: `AGENT_ID` is no agent id.
     """
     env = {**(os.environ if environ is None else environ), **(flags or {})}
-    home = _path(env.get("OSIRIS_HOME") or "~/.osiris")
+    home = read_home(env)
     agent = env.get("AGENT_ID", "").strip()
     return Settings(
         home=home,
@@ -101,13 +106,71 @@ def read_settings(
         prune_threshold_tokens=_number(
             env, "OSIRIS_PRUNE_THRESHOLD_TOKENS", 40_000, 100, 10_000_000
         ),
+        stub_tokens=_number(env, "OSIRIS_STUB_TOKENS", 400, 200, 10_000_000),
         prune_mode=_choice(env, "OSIRIS_PRUNE_MODE", _PRUNE_MODES),
+        hook_deadline_ms=_number(env, "OSIRIS_HOOK_DEADLINE_MS", 1500, 100, 60_000),
         limits=Limits(
             value_bytes=_number(env, "MEMORY_MAX_VALUE_BYTES", 1 << 20, 1, 512 << 20),
             reply_bytes=_number(env, "MEMORY_REPLY_BYTES", 16 << 10, 1024, 8 << 20),
             lease_s=_number(env, "MEMORY_LEASE_S", 3600, 1, 30 * 86_400),
             allowed=_allowed(home / ALLOWED_NAME),
         ),
+    )
+
+
+def read_home(environ: Mapping[str, str] | None = None) -> Path:
+    """The home folder alone, which is known whatever else is wrong."""
+    env = os.environ if environ is None else environ
+    return _path(env.get("OSIRIS_HOME") or "~/.osiris")
+
+
+class Places(NamedTuple):
+    """Where the clients of this person keep their files, as far as the environment says.
+
+    Attributes:
+        home: The person's folder (`HOME`, `USERPROFILE` on Windows).
+        project: The folder that project files lie in.
+        claude: `CLAUDE_CONFIG_DIR`, or None.
+        codex: `CODEX_HOME`, or None.
+        gemini: `GEMINI_CLI_HOME`, or None.
+        config: `XDG_CONFIG_HOME`, else `~/.config`.
+        appdata: `APPDATA`, as on Windows.
+        programs: `PATH`.
+        system: As `sys.platform` names it.
+    """
+
+    home: Path
+    project: Path
+    claude: Path | None = None
+    codex: Path | None = None
+    gemini: Path | None = None
+    config: Path = Path("~/.config")
+    appdata: Path = Path("~/AppData/Roaming")
+    programs: str = ""
+    system: str = sys.platform
+
+
+def read_places(environ: Mapping[str, str] | None = None) -> Places:
+    """Where clients keep their files.
+
+    Args:
+        environ: Environment to read instead of the process's own.
+    """
+    env = os.environ if environ is None else environ
+    home = _path(env.get("USERPROFILE" if sys.platform == "win32" else "HOME") or "~")
+
+    def folder(name: str) -> Path | None:
+        return _path(env[name]) if env.get(name) else None
+
+    return Places(
+        home=home,
+        project=_path("."),
+        claude=folder("CLAUDE_CONFIG_DIR"),
+        codex=folder("CODEX_HOME"),
+        gemini=folder("GEMINI_CLI_HOME"),
+        config=folder("XDG_CONFIG_HOME") or home / ".config",
+        appdata=folder("APPDATA") or home / "AppData" / "Roaming",
+        programs=env.get("PATH", ""),
     )
 
 

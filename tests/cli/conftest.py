@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ def shell(tmp_path: Path) -> Shell:
     database = tmp_path / "memory.db"
     home = str(tmp_path / "home")
     env = {"MEMORY_DB": str(database), "AGENT_ID": "ada", "MEMORY_DURABILITY": "relaxed"}
-    return Shell(database, {**env, "OSIRIS_HOME": home})
+    # The clients of whoever runs the tests are none of theirs.
+    person = {"HOME": home, "USERPROFILE": home, "PATH": os.defpath}
+    return Shell(database, {**env, **person, "OSIRIS_HOME": home})
 
 
 @pytest.fixture

@@ -1,10 +1,12 @@
-"""Clients from npm: installed once a run of this tier, without a lock file."""
+"""Clients from npm and PyPI: installed beside our own environment, without a lock file."""
 
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import venv
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,12 +15,22 @@ HERE = Path(__file__).parent
 SERVER = [sys.executable, "-m", "handoff_memory"]
 
 
-@pytest.fixture(scope="session")
-def npm_bin() -> Path:
-    """The folder with the clients' programs, among them the Node that they need."""
+def install(python: Path, *wanted: str) -> None:
+    """Install into the environment of another Python, which needs no pip of its own for it."""
+    command = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
+    subprocess.run([*command, "install", "--quiet", *wanted], check=True, timeout=600)
+
+
+def empty_environment(folder: Path) -> Path:
+    """The Python of a new environment that holds nothing."""
+    venv.create(folder, clear=True)
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _npm() -> Path:
     npm = shutil.which("npm")
     if npm is None:
-        pytest.fail("this tier needs npm: install Node.js")
+        raise FileNotFoundError("this tier needs npm: install Node.js")
     subprocess.run(
         [npm, "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"],
         cwd=HERE,
@@ -26,6 +38,40 @@ def npm_bin() -> Path:
         timeout=600,
     )
     return HERE / "node_modules" / ".bin"
+
+
+def _python(name: str) -> Path:
+    wanted = (HERE / f"requirements-{name}.txt").read_text("utf-8")
+    folder = HERE / ".venv" / name
+    stamp = folder / "installed.txt"
+    if stamp.exists():
+        path, _, installed = stamp.read_text("utf-8").partition("\n")
+        if installed == wanted:
+            return Path(path)
+    python = empty_environment(folder)
+    install(python, *wanted.split())
+    stamp.write_text(f"{python}\n{wanted}", "utf-8")
+    return python
+
+
+@pytest.fixture(scope="session")
+def installing() -> Iterator[Mapping[str, Future[Path]]]:
+    """All installs of this tier, begun at once: they wait for files more than they compute."""
+    with ThreadPoolExecutor() as pool:
+        pythons = {name: pool.submit(_python, name) for name in ("fastmcp", "sdk-v1")}
+        yield {"npm": pool.submit(_npm), **pythons}
+
+
+@pytest.fixture(scope="session")
+def npm_bin(installing: Mapping[str, Future[Path]]) -> Path:
+    """The folder with the clients' programs, among them the Node that they need."""
+    return installing["npm"].result()
+
+
+@pytest.fixture(scope="session")
+def python_of(installing: Mapping[str, Future[Path]]) -> Callable[[str], Path]:
+    """The Python of an environment that holds what `requirements-NAME.txt` pins, and only that."""
+    return lambda name: installing[name].result()
 
 
 @pytest.fixture

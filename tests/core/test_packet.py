@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,7 +48,7 @@ def test_a_packet_expires_at_its_time_unless_it_is_held(
 
 @pytest.mark.parametrize("state", ["done", "returned", "withdrawn"])
 def test_what_is_closed_stays_closed(state: packet.State) -> None:
-    assert packet.effective(replace(HELD, state=state), 0, AT) == state
+    assert packet.effective(HELD._replace(state=state), 0, AT) == state
 
 
 @pytest.mark.parametrize("action", ["claimed", "resumed"])
@@ -63,12 +61,12 @@ def test_a_claim_gives_holder_token_lease_and_a_delivery(action: Action) -> None
 
 @pytest.mark.parametrize("action", ["renewed", "read_back"])
 def test_the_holders_word_renews_and_changes_nothing_else(action: Action) -> None:
-    assert packet.applied(HELD, claim(action, AT + 5)) == replace(HELD, renewed_at=AT + 5)
+    assert packet.applied(HELD, claim(action, AT + 5)) == HELD._replace(renewed_at=AT + 5)
 
 
 @pytest.mark.parametrize("action", ["done", "returned", "withdrawn"])
 def test_an_end_is_the_state_of_that_name(action: Action) -> None:
-    assert packet.applied(HELD, claim(action)) == replace(HELD, state=action)
+    assert packet.applied(HELD, claim(action)) == HELD._replace(state=action)
 
 
 def test_reading_an_answer_closes_it() -> None:
@@ -88,7 +86,7 @@ def test_a_write_renews_only_a_lease_of_its_session_that_is_in_force(
     after = packet.renewed(HELD, session, AT + later)
 
     renews = session == "s_1" and later < LEASE
-    assert after == (replace(HELD, renewed_at=AT + later) if renews else HELD)
+    assert after == (HELD._replace(renewed_at=AT + later) if renews else HELD)
 
 
 @pytest.mark.parametrize(

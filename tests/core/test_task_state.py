@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,7 +32,15 @@ calls = st.fixed_dictionaries(
         "flag_source": st.sampled_from(["claimed", "observed"]),
         "cost": facts,
     },
-    optional={"ref": refs, "sha256": words, "size": counts},
+    optional={
+        "ref": refs,
+        "sha256": words,
+        "size": counts,
+        "shown": st.sampled_from(["whole", "stub"]),
+        "context": words,
+        "saved": counts,
+        "edited": st.lists(words, max_size=3),
+    },
 )
 DATA: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "called": calls,
@@ -54,6 +63,9 @@ DATA: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "approved": st.fixed_dictionaries({"rule": names, "until": counts}),
     "finished": st.just({}),
     "resumed": st.just({"by": "s_1"}),
+    "prompted": st.fixed_dictionaries({"files": st.lists(words, max_size=3)}),
+    "gap": st.just({"why": "busy"}),
+    "emptied": st.fixed_dictionaries({"context": words}),
     "a kind of a newer program": st.dictionaries(words, counts),
 }
 events = st.sampled_from(sorted(DATA)).flatmap(
@@ -160,3 +172,39 @@ def test_a_task_that_is_taken_up_again_is_not_finished(kind: str) -> None:
     state = folded([Event(1, 1, "a", "finished", {}), Event(2, 2, "a", kind, {})])
 
     assert state.finished is (kind == "finished")
+
+
+def test_a_result_that_never_entered_is_saved_and_proven_at_once() -> None:
+    state = folded(
+        [
+            called(ref="r1", shown="stub", context="s_1", tokens=900, saved=800),
+            called(2, ref="r1", shown="whole", context="s_1", tokens=900),
+            called(3, ref="r1", shown="stub", context="s_1", tokens=900, saved=880),
+        ]
+    )
+
+    assert state.moved == state.dropped == {"r1": 1680}
+    assert [call["shown"] for call in state.window] == ["stub", "whole", "stub"]
+
+
+def test_files_that_were_edited_or_named_are_remembered_the_latest_last() -> None:
+    state = folded(
+        [
+            called(edit=True, edited=["a.py", "b.py"]),
+            Event(2, 2, "scout", "prompted", {"files": ["c.py", "a.py"]}),
+            called(3, edit=True, edited=["a.py"]),
+            Event(4, 4, "scout", "gap", {"why": "busy"}),
+        ]
+    )
+
+    assert (state.edited, state.named, state.gaps) == (("b.py", "a.py"), ("c.py", "a.py"), 1)
+
+
+def test_a_state_of_an_earlier_program_is_read() -> None:
+    kept = orjson.loads(task_state.to_bytes(folded([called()])))
+    for newer in ("edited", "named", "gaps", "emptied"):
+        del kept[newer]
+
+    assert task_state.from_bytes(orjson.dumps(kept)) == task_state.from_bytes(
+        task_state.to_bytes(folded([called()]))
+    )

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,18 +20,18 @@ def run(*calls: Call) -> tuple[list[Verdict], list[Call]]:
     window: list[Call] = []
     verdicts: list[Verdict] = []
     for at, call in enumerate(calls, 1):
-        numbered = replace(call, seq=at)
+        numbered = call._replace(seq=at)
         verdicts.append(judge(window, numbered))
         window.append(numbered)
     return verdicts, window
 
 
 def ok(args: str = "a", result: str = "r", **more: object) -> Call:
-    return replace(Call(0, "ann", "bash", args, result=result, raw=f"raw {result}"), **more)  # type: ignore[arg-type]
+    return Call(0, "ann", "bash", args, result=result, raw=f"raw {result}")._replace(**more)  # type: ignore[arg-type]
 
 
 def failed(args: str = "a", error: str = "e", **more: object) -> Call:
-    return replace(Call(0, "ann", "bash", args, error=error), **more)  # type: ignore[arg-type]
+    return Call(0, "ann", "bash", args, error=error)._replace(**more)  # type: ignore[arg-type]
 
 
 def patterns(verdicts: list[Verdict]) -> list[str]:
@@ -41,7 +39,7 @@ def patterns(verdicts: list[Verdict]) -> list[str]:
 
 
 def blocked(window: list[Call], args: str = "a", **more: object) -> bool:
-    proposed = replace(Proposed("ann", "bash", args), **more)  # type: ignore[arg-type]
+    proposed = Proposed("ann", "bash", args)._replace(**more)  # type: ignore[arg-type]
     return isinstance(foresee(window, proposed), Block)
 
 
@@ -305,7 +303,7 @@ def test_another_agent_is_not_held_for_a_runaway() -> None:
     [ok("read", "a new result"), ok("edit", "no matches", progress=1), ok("edit", kind="edit")],
 )
 def test_progress_starts_the_count_anew(step: Call) -> None:
-    verdicts, _ = run(*idle(11), step, *[replace(c, progress=step.progress) for c in idle(11)])
+    verdicts, _ = run(*idle(11), step, *[c._replace(progress=step.progress) for c in idle(11)])
 
     assert "runaway" not in patterns(verdicts)
 
@@ -357,4 +355,4 @@ def test_any_window_has_a_verdict_and_every_refusal_a_way_out(calls: list[Call])
 def test_what_came_later_in_the_journal_does_not_count() -> None:
     _, window = run(*[failed()] * 3)
 
-    assert judge(window, replace(window[0], seq=1)) == Allow()
+    assert judge(window, window[0]._replace(seq=1)) == Allow()

@@ -1,4 +1,3 @@
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ TEXTS = st.lists(st.text(max_size=6), max_size=5).map(tuple)
 
 
 def drift(tokens: Counts = TOKENS, **changed: Any) -> prefix.Drift:
-    return prefix.drift(prefix.hashes(ZONES), prefix.hashes(replace(ZONES, **changed)), tokens)
+    return prefix.drift(prefix.hashes(ZONES), prefix.hashes(ZONES._replace(**changed)), tokens)
 
 
 def test_the_same_state_has_the_same_hashes_and_no_drift() -> None:
@@ -51,7 +50,7 @@ def test_a_changed_zone_b_is_minor_and_costs_the_difference(changed: dict[str, A
 
 
 def test_an_appended_decision_is_growth_and_costs_that_decision() -> None:
-    tokens = replace(TOKENS, decisions=(6, 7, 8))
+    tokens = TOKENS._replace(decisions=(6, 7, 8))
 
     found = drift(tokens, decisions=(*ZONES.decisions, "use CRLF"))
 
@@ -62,7 +61,7 @@ def test_an_appended_decision_is_growth_and_costs_that_decision() -> None:
 
 def test_an_append_changes_the_tail_and_not_the_prefix() -> None:
     old = prefix.hashes(ZONES)
-    new = prefix.hashes(replace(ZONES, constraints=(*ZONES.constraints, "ASCII only")))
+    new = prefix.hashes(ZONES._replace(constraints=(*ZONES.constraints, "ASCII only")))
 
     assert (old.prefix, old.head, old.zone_b) == (new.prefix, new.head, new.zone_b)
     assert (old.tail, old.zone_a) != (new.tail, new.zone_a)
@@ -92,7 +91,7 @@ def test_a_touched_decision_breaks_the_task_and_not_the_cache(
 
 def test_several_findings_stand_most_severe_first() -> None:
     found = drift(
-        replace(TOKENS, decisions=(6, 7, 8)),
+        TOKENS._replace(decisions=(6, 7, 8)),
         objective="another",
         system_head="New.",
         constraints=("rewritten",),
@@ -106,11 +105,11 @@ def test_several_findings_stand_most_severe_first() -> None:
 
 
 def test_what_is_read_anew_twice_is_counted_once() -> None:
-    tokens = replace(TOKENS, decisions=(6, 7, 8))
+    tokens = TOKENS._replace(decisions=(6, 7, 8))
 
     both = drift(tokens, objective="another", decisions=(*ZONES.decisions, "use CRLF"))
     grown = drift(
-        replace(tokens, constraints=(4, 3)),
+        tokens._replace(constraints=(4, 3)),
         constraints=(*ZONES.constraints, "ASCII only"),
         decisions=(*ZONES.decisions, "use CRLF"),
     )
@@ -120,16 +119,16 @@ def test_what_is_read_anew_twice_is_counted_once() -> None:
 
 
 def test_a_moved_boundary_between_two_parts_is_another_state() -> None:
-    one = prefix.hashes(replace(ZONES, objective="ab", global_plan=("c", "d")))
+    one = prefix.hashes(ZONES._replace(objective="ab", global_plan=("c", "d")))
 
     assert (
-        one.zone_b != prefix.hashes(replace(ZONES, objective="a", global_plan=("bc", "d"))).zone_b
+        one.zone_b != prefix.hashes(ZONES._replace(objective="a", global_plan=("bc", "d"))).zone_b
     )
-    assert one.zone_b != prefix.hashes(replace(ZONES, objective="ab", global_plan=("cd",))).zone_b
+    assert one.zone_b != prefix.hashes(ZONES._replace(objective="ab", global_plan=("cd",))).zone_b
 
 
 def test_a_constraint_and_a_decision_of_the_same_words_are_not_the_same_item() -> None:
-    items = prefix.hashes(replace(ZONES, constraints=("x",), decisions=("x",))).items
+    items = prefix.hashes(ZONES._replace(constraints=("x",), decisions=("x",))).items
 
     assert items.constraints != items.decisions
 
@@ -137,7 +136,7 @@ def test_a_constraint_and_a_decision_of_the_same_words_are_not_the_same_item() -
 def test_the_seal_has_64_digits_and_covers_prefix_and_tail() -> None:
     seals = {prefix.seal(prefix.hashes(ZONES))}
     for changed in ({"rules": ()}, {"objective": "x"}, {"decisions": ()}):
-        seals.add(prefix.seal(prefix.hashes(replace(ZONES, **changed))))
+        seals.add(prefix.seal(prefix.hashes(ZONES._replace(**changed))))
 
     assert len(seals) == 4
     assert {len(digest) for digest in seals} == {64}
@@ -159,9 +158,8 @@ def test_appending_is_never_a_semantic_break(
     more_constraints: tuple[str, ...],
     more_decisions: tuple[str, ...],
 ) -> None:
-    old = replace(ZONES, constraints=constraints, decisions=decisions)
-    new = replace(
-        old,
+    old = ZONES._replace(constraints=constraints, decisions=decisions)
+    new = old._replace(
         constraints=constraints + more_constraints,
         decisions=decisions + more_decisions,
     )
@@ -176,14 +174,14 @@ def test_appending_is_never_a_semantic_break(
 def test_anything_but_an_append_is_a_semantic_break(
     before: tuple[str, ...], after: tuple[str, ...]
 ) -> None:
-    old, new = replace(ZONES, decisions=before), replace(ZONES, decisions=after)
+    old, new = ZONES._replace(decisions=before), ZONES._replace(decisions=after)
 
     found = prefix.drift(prefix.hashes(old), prefix.hashes(new), TOKENS)
 
     assert found.semantic_break == (after[: len(before)] != before)
 
 
-@given(st.permutations([field.name for field in fields(Zones)]))
+@given(st.permutations(list(Zones._fields)))
 def test_the_order_of_a_dictionary_changes_no_hash(order: list[str]) -> None:
     shuffled = Zones(**{name: getattr(ZONES, name) for name in order})
 

@@ -1,4 +1,3 @@
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -9,7 +8,7 @@ from handoff_memory.rules import prune
 from handoff_memory.rules.prune import Item, Mode, Situation
 
 ALIVE = Situation(idle_s=10, ttl_s=300, threshold_tokens=40_000, prefix_tokens=3_000, turn=20)
-EXPIRED = replace(ALIVE, idle_s=301)
+EXPIRED = ALIVE._replace(idle_s=301)
 
 
 def item(name: str, zone: str, tokens: int, turn: int = 1, **more: str | None) -> Item:
@@ -63,7 +62,7 @@ def test_cache_ttl_waits_while_the_cache_lives() -> None:
 
     assert plan.moves == ()
     assert plan.why == "the cache is alive: idle 10 s of 300 s"
-    assert prune.plan([item("a", "D", 9)], "cache_ttl", replace(ALIVE, idle_s=300)).moves == ()
+    assert prune.plan([item("a", "D", 9)], "cache_ttl", ALIVE._replace(idle_s=300)).moves == ()
 
 
 def test_cache_ttl_moves_every_zone_once_the_cache_has_expired() -> None:
@@ -185,8 +184,8 @@ def test_where_nothing_has_a_ref_nothing_leaves() -> None:
 def test_the_plan_prices_what_stands_behind_the_first_move() -> None:
     items = [item("cold", "D", 50_000), item("recent", "C", 5_000, 20, kind="turn")]
 
-    alive = prune.plan(items, "balanced", replace(ALIVE, turns_left=2))
-    expired = prune.plan(items, "balanced", replace(EXPIRED, turns_left=2))
+    alive = prune.plan(items, "balanced", ALIVE._replace(turns_left=2))
+    expired = prune.plan(items, "balanced", EXPIRED._replace(turns_left=2))
 
     assert alive.priced == Decimal(10_000) - Decimal(5_750)
     assert expired.priced == Decimal(10_000)
@@ -211,7 +210,7 @@ ITEMS = st.lists(
 def test_no_item_is_lost_and_no_prune_is_made_at_a_loss(
     items: list[Item], mode: Mode, idle_s: int, prefix_tokens: int
 ) -> None:
-    now = replace(ALIVE, idle_s=idle_s, prefix_tokens=prefix_tokens)
+    now = ALIVE._replace(idle_s=idle_s, prefix_tokens=prefix_tokens)
 
     plan = prune.plan(items, mode, now)
 

@@ -300,3 +300,18 @@ def test_an_adversarial_mebibyte_takes_seconds_at_most(unit: str) -> None:
     redact_text(text)
 
     assert time.process_time() - started < LIMIT_S
+
+
+@pytest.mark.parametrize(
+    "name", ["api_key", "password", "passwort", "passphrase", "db_pass", "token"]
+)
+@pytest.mark.parametrize(
+    "between",
+    [
+        *("=", ":", ": ", " = ", "\t:=\t", " => ", '": "', "': '", '\\": \\"', "`: `", "**: **"),
+        *(": str = ", ":&bytes = ", " Optional[SecretStr] = ", "str = ", "bytes = ", "SecretStr="),
+    ],
+)
+def test_a_name_is_known_whatever_stands_between_it_and_its_value(name: str, between: str) -> None:
+    assert redact_text(f"x {name}{between}hR7kQ2wZ9xLm4Tv8").kinds
+    assert redact_text(f"x {name.upper()}{between}hR7kQ2wZ9xLm4Tv8").kinds

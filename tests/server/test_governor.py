@@ -22,8 +22,7 @@ from actors import Clock, Reply, Tools
 from handoff_memory.app import Local
 from handoff_memory.core.author import Author
 from handoff_memory.services import observing
-from handoff_memory.services.limits import Limits
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.settings import Settings
 from processes import big, counted, served
 

@@ -14,8 +14,7 @@ from handoff_memory.app import Local, open_local
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import NotFoundError
 from handoff_memory.services import audit, observing, planning
-from handoff_memory.services.limits import Limits
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.settings import Settings
 from processes import big, served
 
@@ -28,7 +27,7 @@ from handoff_memory.app import open_local
 from handoff_memory.core.author import Author
 from handoff_memory.services import observing
 from handoff_memory.services.limits import Limits
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services.limits import Governing
 from handoff_memory.settings import read_settings
 
 name, count = sys.argv[1], int(sys.argv[2])

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -317,7 +317,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Original:
 def copy(original: Original, tmp_path: Path) -> Settings:
     path = tmp_path / "memory.db"
     shutil.copyfile(original.settings.database, path)
-    return replace(original.settings, database=path)
+    return original.settings._replace(database=path)
 
 
 @pytest.fixture(scope="module")

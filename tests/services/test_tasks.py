@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +27,7 @@ from handoff_memory.core.errors import (
 )
 from handoff_memory.core.task_state import TaskState
 from handoff_memory.services import checkpointing, observing, planning, tasks, verify
-from handoff_memory.services.limits import Limits
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.settings import Settings
 from handoff_memory.store import tasks as rows
 from processes import big
@@ -244,7 +242,7 @@ def test_an_edit_in_the_file_is_named_by_verify(
     done = subprocess.run([sys.executable, "-c", EDITOR, order], capture_output=True, check=True)
     assert int(done.stdout) > 0
 
-    with open_local(replace(original, database=path)) as local:
+    with open_local(original._replace(database=path)) as local:
         report = local.read(verify.verify)
 
     assert not report["ok"]

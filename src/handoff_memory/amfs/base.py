@@ -25,7 +25,7 @@ from handoff_memory.core import canonical, names
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import StorageError
 from handoff_memory.services import amfs as service
-from handoff_memory.services import memory
+from handoff_memory.services.limits import refuse_secret
 from handoff_memory.settings import read_settings
 from handoff_memory.store import amfs as rows
 from handoff_memory.store.amfs import EntryName, Place, Window
@@ -84,7 +84,7 @@ class Base:
         @lru_cache(_REMEMBERED)
         def author(agent: str, session: str | None) -> Author:
             checked = names.agent_id(agent)
-            memory.refuse_secret(limits, "agent id", checked)
+            refuse_secret(limits, "agent id", checked)
             session = session or identity.session
             return Author(checked, session, project, pid=os.getpid(), host=liveness.HOST)
 
@@ -124,7 +124,7 @@ class Base:
         at: datetime,
         fields: dict[str, Any],
     ) -> None:
-        memory.refuse_secret(self._limits, f"name of the {kind}", name)
+        refuse_secret(self._limits, f"name of the {kind}", name)
         body = service.document_body(self._limits, fields)
         service.keep(tx, who, place, kind, name, stamp=microseconds(at), body=body)
 

@@ -9,7 +9,7 @@ import functools
 import getpass
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NoReturn, TypeVar
 
@@ -51,7 +51,7 @@ class Call:
     @property
     def limits(self) -> Limits:
         """The limits in force, but for the ceiling of a reply."""
-        return replace(self.memory.settings.limits, reply_bytes=_WHOLE)
+        return self.memory.settings.limits._replace(reply_bytes=_WHOLE)
 
     def read(self, operation: Operation) -> Reply:
         """What the tool of the same operation replies."""
@@ -154,7 +154,12 @@ def shared(command: C) -> C:
     """Add the flags that say which memory, and as whom; they win over the environment."""
     command.params += [
         _flag("--db", "MEMORY_DB", "Database file.", metavar="PATH"),
-        _flag("--agent", "AGENT_ID", "Act as this agent; else AGENT_ID, else cli-<login>."),
+        _flag(
+            "--agent",
+            "AGENT_ID",
+            "Act as this agent; else AGENT_ID, else cli-<login>.",
+            "--agent-id",
+        ),
         _flag("--project", "MEMORY_PROJECT", "Project within the home database."),
         _flag(
             "--durability",
@@ -181,7 +186,12 @@ def default_agent() -> str:
 
 
 def _flag(
-    name: str, variable: str, text: str, *, metavar: str = "NAME", is_flag: bool = False
+    name: str,
+    variable: str,
+    text: str,
+    *others: str,
+    metavar: str = "NAME",
+    is_flag: bool = False,
 ) -> click.Option:
     def keep(ctx: click.Context, _param: click.Parameter, given: str | None) -> None:
         if given is not None:
@@ -189,7 +199,13 @@ def _flag(
 
     kind: dict[str, Any] = {"flag_value": "yes"} if is_flag else {"metavar": metavar}
     return click.Option(
-        [name], type=str, help=text, expose_value=False, callback=keep, default=None, **kind
+        [name, *others],
+        type=str,
+        help=text,
+        expose_value=False,
+        callback=keep,
+        default=None,
+        **kind,
     )
 
 

@@ -9,35 +9,25 @@ import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 from handoff_memory import __version__
 from handoff_memory.app import is_alive
-from handoff_memory.cli import output
+from handoff_memory.cli import clients, output
 from handoff_memory.cli import rendering as r
+from handoff_memory.cli.check import Check, lines
 from handoff_memory.cli.command import Call, verb
 from handoff_memory.core.errors import DatabaseMissingError, MemoryFault
 from handoff_memory.services import checkup
 from handoff_memory.services.writing import Reply
 from handoff_memory.settings import Settings
 
-Status = Literal["ok", "note", "problem"]
-
-
-class Check(NamedTuple):
-    """One line of the report."""
-
-    name: str
-    status: Status
-    found: str
-    next: str | None = None
-
 
 @verb("doctor", examples=("handoff-memory doctor", "handoff-memory doctor --db shared.db --json"))
 def doctor(call: Call) -> int:
-    """Check SQLite, the database file and the settings.
+    """Check SQLite, the database file, the settings, and each client that is installed here.
 
-    Exit status 1 where there is a problem.
+    A client's hooks are `enforced` once they denied a canary, sent through the very command that
+    stands in its settings; else they are `advisory`. Exit status 1 where there is a problem.
     """
     path = call.memory.settings.database
     checks = [
@@ -47,6 +37,7 @@ def doctor(call: Call) -> int:
         *_file(path),
         *_database(call),
         *_settings(call),
+        *clients.checks(call),
     ]
     ok = all(check.status != "problem" for check in checks)
     if call.as_json:
@@ -54,21 +45,6 @@ def doctor(call: Call) -> int:
     else:
         output.print_lines(lines(checks))
     return 0 if ok else 1
-
-
-def lines(checks: list[Check]) -> Iterator[str]:
-    """A report for people."""
-    colours = {"ok": r.good, "note": r.doubtful, "problem": r.bad}
-    yield from r.table(
-        [
-            (colours[check.status](check.status), check.name, r.clean(_sentence(check)))
-            for check in checks
-        ]
-    )
-
-
-def _sentence(check: Check) -> str:
-    return f"{check.found}. {check.next}" if check.next else check.found
 
 
 def _library() -> Iterator[Check]:

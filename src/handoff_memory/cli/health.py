@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from handoff_memory import __version__, rulebook
 from handoff_memory.app import is_alive
-from handoff_memory.cli import doctor, output
+from handoff_memory.cli import output
 from handoff_memory.cli import rendering as r
+from handoff_memory.cli.check import Check, lines
 from handoff_memory.cli.command import Call, verb
-from handoff_memory.cli.doctor import Check
 from handoff_memory.core.errors import DatabaseMissingError, MemoryFault
 from handoff_memory.services import checkup
 from handoff_memory.services.writing import Reply
@@ -31,7 +31,7 @@ def health(call: Call) -> int:
     if call.as_json:
         output.print_json({"ok": ok, "checks": [check._asdict() for check in checks]})
     else:
-        output.print_lines(doctor.lines(checks))
+        output.print_lines(lines(checks))
     return 0 if ok else 1
 
 

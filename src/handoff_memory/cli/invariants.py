@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -76,7 +76,7 @@ def check(call: Call, *, file: Path | None) -> int:
         where = f"{call.memory.settings.folder} or above"
         raise NotFoundError(f"no {rulebook.PLACE} in {where}", way_out="Name a file.", nearest=[])
     book = _read(path)
-    problems = [asdict(problem) for problem in book.problems]
+    problems = [problem._asdict() for problem in book.problems]
     rules = [{"id": one.id, "verdict": one.verdict, "message": one.message} for one in book.rules]
     reply = {"ok": not problems, "file": str(path), "rules": rules, "problems": problems}
     call.show(reply, _text)
@@ -103,7 +103,7 @@ def approve(call: Call, *, rule_id: str, seconds: int, task_id: str | None, yes:
     For a person, on a terminal of their own; it is journaled as cli-<login>. Exit status 1 where
     the answer is no.
     """
-    person = replace(call.who, agent=names.agent_id(default_agent()))
+    person = call.who._replace(agent=names.agent_id(default_agent()))
     as_person = replace(call, who=person)
     rule = _rule(call.memory.settings, rule_id)
     wanted = task_id or call.memory.read(lambda tx: tasks.newest(tx, person.project))

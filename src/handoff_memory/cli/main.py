@@ -32,6 +32,11 @@ _HOMES: Final = {
     "health": "health",
     "invariants": "invariants",
     "approve": "invariants",
+    "install": "install",
+    "uninstall": "install",
+    "hook": "hook",
+    "wrap": "wrap",
+    "run": "run",
 }
 _GOVERNING: Final = ("health", "tasks", "task", "recall", "audit", "invariants", "approve", "serve")
 _EPILOG: Final = """\b

@@ -56,6 +56,8 @@ def recall(call: Call, *, names: Sequence[str], cursor: str | None, **given: Any
     A REF is r12, sha256:<hex>, or at least 8 of its digits. Without --op the bytes as they were
     kept, one payload behind the other.
     """
+    if names[-1] in _OPS:  # as a stub says it: r12 outline
+        names, given["op"] = names[:-1], given["op"] or names[-1]
     rows = call.memory.read(lambda tx: [refs.find(tx, name) for name in names])
     op, options = _question(given)
     if cursor and len(rows) > 1:

@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from handoff_memory.core import shell
+from handoff_memory.core import lazy
 
-_EDITOR: Final = re.compile(r"(?i)edit|write|patch|create|delete|remove|move|rename|replace|insert")
-_READER: Final = re.compile(
+if TYPE_CHECKING:
+    from handoff_memory.core import shell
+
+_EDITOR: Final = lazy.pattern(
+    r"(?i)edit|write|patch|create|delete|remove|move|rename|replace|insert"
+)
+_READER: Final = lazy.pattern(
     r"(?i)(?:.*[._:-])?(?:read|view|cat|grep|glob|search|find|list|ls|head|tail|stat|show|fetch|get)"
     r"(?:[._:-]?(?:file|files|many|dir|directory|text|lines?))*"
 )
-_PATH_NAME: Final = re.compile(r"(?i)path|file|dir|folder|target|dest|notebook|uri")
-_PATCH_HEAD: Final = re.compile(
+_PATH_NAME: Final = lazy.pattern(r"(?i)path|file|dir|folder|target|dest|notebook|uri")
+_PATCH_HEAD: Final = lazy.pattern(
     r"(?m)^(?:(?:\+\+\+|---) (?:[ab]/)?([^\t\n]{1,4096})|"
     r"\*\*\* (?:Add|Update|Delete) File: ([^\n]{1,4096}))"
 )
 _PATCH_CHARS: Final = 1 << 20
+_PROSE: Final = frozenset({"description", "explanation", "justification", "timeout", "timeout_ms"})
 _DEEPEST: Final = 6
 
 
 def command_of(args: Mapping[str, Any]) -> shell.Taken | None:
     """The shell command among the arguments, taken apart; None where there is none."""
+    given = command_text(args)
+    if given is None:
+        return None
+    from handoff_memory.core import shell  # noqa: PLC0415 - most calls hold no command: 15 ms
+
+    return shell.take_apart(given)
+
+
+def essential(args: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments without what a model writes beside a shell command: reasons, patience."""
+    if command_text(args) is None:
+        return dict(args)
+    return {name: value for name, value in args.items() if name not in _PROSE}
+
+
+def command_text(args: Mapping[str, Any]) -> str | None:
+    """The shell command among the arguments as one text; None where there is none."""
     given = args.get("command") or args.get("cmd")
     if isinstance(given, list) and all(isinstance(word, str) for word in given):
-        given = shlex.join(given)
-    return shell.take_apart(given) if isinstance(given, str) else None
+        import shlex  # noqa: PLC0415 - few clients send words
+
+        return shlex.join(given)
+    return given if isinstance(given, str) else None
 
 
 def edits(tool: str, args: Mapping[str, Any], command: shell.Taken | None) -> bool:

@@ -208,6 +208,13 @@ class VersionConflictError(StateError):
     way_out = "Re-read the record, merge, and write with expected_version set to what you read."
 
 
+class ClientFileError(StateError):
+    """A client's own settings cannot be read or edited. That file was left as it is."""
+
+    code = "client_file"
+    way_out = "Correct the file and run it again; --dry-run shows what would go into it."
+
+
 class NoProgressError(StateError):
     """A session was made smaller several times, and nothing was done between."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections import Counter
 from typing import Final
 
 import orjson
+
+from handoff_memory.core import lazy
 
 _SNIFFED: Final = 8192
 _WHOLE_JSON: Final = 32 << 20  # larger documents are judged by their ends
@@ -40,12 +41,12 @@ _BY_NAME: Final = {
     for ending in endings.split()
 }
 _CONTROL: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
-_DIFF: Final = re.compile(r"^(?:diff --git |Index: |--- .+\n\+\+\+ .+\n@@ )", re.MULTILINE)
-_PYTHON: Final = re.compile(
+_DIFF: Final = lazy.pattern(r"^(?:diff --git |Index: |--- .+\n\+\+\+ .+\n@@ )", re.MULTILINE)
+_PYTHON: Final = lazy.pattern(
     r"^(?:(?:async )?def \w+\(|class \w+[(:]|from [\w.]+ import |import [\w.]+(?: as \w+)?$)",
     re.MULTILINE,
 )
-_MARKDOWN: Final = re.compile(r"^(?:#{1,6} \S|```|[-*] \[.+\]\(.+\))", re.MULTILINE)
+_MARKDOWN: Final = lazy.pattern(r"^(?:#{1,6} \S|```|[-*] \[.+\]\(.+\))", re.MULTILINE)
 
 
 def sniff(data: bytes, name: str | None = None) -> str:
@@ -130,6 +131,10 @@ def delimiter(text: str) -> str | None:
 
 
 def _columns(line: str, separator: str) -> int:
+    if separator not in line:
+        return 1
+    import csv  # noqa: PLC0415 - only for what may be a table
+
     try:
         return len(next(csv.reader([line], delimiter=separator), ()))
     except csv.Error:  # a field beyond the limit of the csv module

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from handoff_memory.core import lazy
 from handoff_memory.core.errors import InvalidNameError, ReservedScopeError
 
 MAX_SCOPE = 256
@@ -14,11 +14,10 @@ MAX_AGENT = 128
 MAX_TAG = 64
 RESERVED = "osiris"
 _SHARED_SCOPES = ("global/", "agent/")
-_NUMBER = re.compile("[0-9]{1,19}")
+_NUMBER = lazy.pattern("[0-9]{1,19}")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Name:
+class Name(NamedTuple):
     """A record's name, and the version where one is meant."""
 
     scope: str

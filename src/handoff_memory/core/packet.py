@@ -7,8 +7,7 @@ the same state when verification replays the journal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 Status = Literal["done", "returned", "released", "withdrawn"]
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
@@ -33,8 +32,7 @@ WARN_CHARS: Final = 6_000
 MAX_PINS: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class PacketState:
+class PacketState(NamedTuple):
     """Who has a packet.
 
     Attributes:
@@ -56,8 +54,7 @@ class PacketState:
     deliveries: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """One journaled change of a packet's state."""
 
     action: Action
@@ -100,7 +97,7 @@ def effective(state: PacketState, expires_at: int | None, now: int) -> State:
 def renewed(state: PacketState, session: str, at: int) -> PacketState:
     """The state after any write of a session: a lease of its own, if in force, runs anew."""
     if state.holder_session == session and is_held(state, at):
-        return replace(state, renewed_at=at)
+        return state._replace(renewed_at=at)
     return state
 
 
@@ -118,10 +115,10 @@ def applied(state: PacketState, claim: Claim) -> PacketState:
                 state.deliveries + 1,
             )
         case "renewed" | "read_back":
-            return replace(state, renewed_at=claim.at)
+            return state._replace(renewed_at=claim.at)
         case "read":
-            return replace(state, state="done", deliveries=state.deliveries + 1)
+            return state._replace(state="done", deliveries=state.deliveries + 1)
         case "done" | "returned" | "withdrawn":
-            return replace(state, state=claim.action)
+            return state._replace(state=claim.action)
         case "released":
             return PacketState("waiting", deliveries=state.deliveries)

@@ -7,12 +7,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from handoff_memory.core import lazy
 from handoff_memory.core.errors import InvalidRefError
 
 SCHEME: Final = "mem://sha256:"
 MIN_PREFIX: Final = 8
-_DIGEST: Final = re.compile(r"(?:(?:mem://)?sha256:)?([0-9a-f]{8,64})", re.ASCII)
-_ALIAS: Final = re.compile(r"r([1-9][0-9]{0,17})", re.ASCII)
+_DIGEST: Final = lazy.pattern(r"(?:(?:mem://)?sha256:)?([0-9a-f]{8,64})", re.ASCII)
+_ALIAS: Final = lazy.pattern(r"r([1-9][0-9]{0,17})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True)

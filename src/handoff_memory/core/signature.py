@@ -27,6 +27,7 @@ from typing import Any, Final, TypeAlias
 
 import orjson
 
+from handoff_memory.core import lazy
 from handoff_memory.core.digest import tagged
 
 SAMPLED_CHARS: Final = 256 * 1024
@@ -69,8 +70,8 @@ _TEMP_FOLDER: Final = (
     r"(?:(?:/private)?(?:/tmp|/var/tmp|/dev/shm|/var/folders/[^/\s]{1,8}/[^/\s]{1,64}/[A-Z])"
     r"|[A-Za-z]:[\\/]{1,2}Users[\\/]{1,2}[^\\/\s]{1,64}[\\/]{1,2}AppData[\\/]{1,2}Local[\\/]{1,2}Temp)"
 )
-_SLASHES: Final = re.compile(r"[\\/]+")
-_TEMP_ROOT: Final = re.compile(_TEMP_FOLDER)
+_SLASHES: Final = lazy.pattern(r"[\\/]+")
+_TEMP_ROOT: Final = lazy.pattern(_TEMP_FOLDER)
 _TEMP: Final = rf"(?<![\w.-]){_TEMP_FOLDER}[\\/]{_NAME}{{1,1024}}"
 _LINE: Final = (
     r"(?i:\bline:? {0,2}\d{1,9}(?:,? col(?:umn)?:? \d{1,6})?\b|\bcol(?:umn)?:? \d{1,6}\b)"
@@ -83,11 +84,12 @@ _Kind: TypeAlias = tuple[str, tuple[str, ...], re.Pattern[str]]
 
 
 def _kind(name: str, form: str, *hints: str) -> _Kind:
-    return name, hints, re.compile(form)
+    return name, hints, lazy.pattern(form)
 
 
 # Something before a number joins it to a name (v1.5s, a_12ms), which then is no duration. A kind is
-# looked for only where a hint of it occurs: a pass for each is faster than one pass for all.
+# looked for only where a hint of it occurs, or without hints where a digit does: a pass for each is
+# faster than one pass for all.
 _FREE: Final = r"(?<![\w.-])"
 _TEMPORARY: Final = _kind("tmp", _TEMP, "/tmp/", "/var/", "/shm/", "Temp")  # noqa: S108
 _COMMON: Final = (
@@ -110,23 +112,24 @@ _IN_ERRORS: Final = (
     _kind("percent", _PERCENT, "%", "/", " of "),
 )
 
-_ANSI: Final = re.compile(
+_DIGIT: Final = lazy.pattern(r"\d")
+_ANSI: Final = lazy.pattern(
     r"\x1b(?:\[[0-9;?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?)"
 )
-_BLANKS: Final = re.compile(r"[^\S\n]++")
-_BAR: Final = re.compile(r"[#=█▉▊▋▌▍▎▏━╸╺░▒▓─■□>·.\s-]++")
-_NUMBERS: Final = re.compile(r"\d++(?:\.\d++)?+")
-_STATE: Final = re.compile(r"\d{1,3} ?%|\d/\d|\d of \d")
+_BLANKS: Final = lazy.pattern(r"[^\S\n]++")
+_BAR: Final = lazy.pattern(r"[#=█▉▊▋▌▍▎▏━╸╺░▒▓─■□>·.\s-]++")
+_NUMBERS: Final = lazy.pattern(r"\d++(?:\.\d++)?+")
+_STATE: Final = lazy.pattern(r"\d{1,3} ?%|\d/\d|\d of \d")
 
 # A name in a temporary folder that chance has made: tmp…, …-a1B2c3, pytest-12.
-_RANDOM: Final = re.compile(
+_RANDOM: Final = lazy.pattern(
     r"tmp.*|.*\d$|(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9]{8,}|.*[-._](?=[A-Za-z0-9_]*[A-Z0-9])"
     r"[A-Za-z0-9_]{6,12}",
     re.DOTALL,
 )
-_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,30}://")
-_DRIVE: Final = re.compile(r"([A-Za-z]):[\\/]")
-_PATH_NAMES: Final = re.compile(r"(?i:path|file|dir|folder|cwd|root|notebook)")
+_URL: Final = lazy.pattern(r"[A-Za-z][A-Za-z0-9+.-]{1,30}://")
+_DRIVE: Final = lazy.pattern(r"([A-Za-z]):[\\/]")
+_PATH_NAMES: Final = lazy.pattern(r"(?i:path|file|dir|folder|cwd|root|notebook)")
 
 
 # --- arguments and results ----------------------------------------------------------------------
@@ -248,39 +251,39 @@ def error_parts(error: str | bytes, *, root: str = "") -> tuple[str, ...]:
     return ("", "", _fold(_last_line(text), _IN_ERRORS))
 
 
-_EXCEPTION: Final = re.compile(
+_EXCEPTION: Final = lazy.pattern(
     r"^(?:E {1,7}|Uncaught |Caused by: |Exception in thread \"[^\"\n]{0,80}\" )?"
     r"((?:[A-Za-z_$][\w$]{0,80}[.:]{1,2}){0,12}[A-Za-z_$]?[\w$]{0,80}"
     r"(?:Error|Exception|Warning|Exit|Interrupt|Fault|Failure|StopIteration|panic))"
     r"(?: \[[\w-]{1,60}\])?(?::[ ]?(.{0,4000}+)|$)",
     re.MULTILINE,
 )
-_PANIC: Final = re.compile(
+_PANIC: Final = lazy.pattern(
     r"^thread '[^'\n]{0,80}'[^\n]{0,40} panicked at [^\n]{0,300}\n?(.{0,4000}+)", re.M
 )
-_GO_PANIC: Final = re.compile(r"^(panic|fatal error): (.{0,4000}+)", re.MULTILINE)
-_PY_FRAME: Final = re.compile(
+_GO_PANIC: Final = lazy.pattern(r"^(panic|fatal error): (.{0,4000}+)", re.MULTILINE)
+_PY_FRAME: Final = lazy.pattern(
     r'^ {0,8}File "([^"\n]{1,1024})", line \d{1,9}(?:, in ([^\n]{1,200}))?', re.M
 )
-_PY_RAISED: Final = re.compile(
+_PY_RAISED: Final = lazy.pattern(
     r"^([A-Za-z_][\w.]{0,200})(?:: ?([^\n]{0,4000}(?:\n(?!\n)[^\n]{0,400}){0,3}))?$", re.MULTILINE
 )
-_CALL_FRAME: Final = re.compile(  # JavaScript and Java: the innermost stands first
+_CALL_FRAME: Final = lazy.pattern(  # JavaScript and Java: the innermost stands first
     r"^\s{0,12}at (?:async )?(?:([\w$.<>\[\] /]{1,200}) ?\()?(?:file://)?"
     r"([^()\n:]{1,1024}|[A-Za-z]:[^()\n:]{1,1024}|node:[^()\n:]{1,200})(?::\d{1,9}){1,2}\)?$",
     re.MULTILINE,
 )
-_GO_FRAME: Final = re.compile(
+_GO_FRAME: Final = lazy.pattern(
     r"^([\w./*()-]{1,300})\([^\n]{0,300}\)\n\t([^\n:]{1,1024}):\d{1,9}", re.M
 )
-_RUST_FRAME: Final = re.compile(
+_RUST_FRAME: Final = lazy.pattern(
     r"panicked at (?:'[^\n]{0,1000}', )?([^\s:]{1,1024}):\d{1,9}:\d{1,6}()"
 )
-_FOREIGN: Final = re.compile(
+_FOREIGN: Final = lazy.pattern(
     r"(?:^|[\\/])(?:site-packages|dist-packages|node_modules|\.?venv|lib[\\/]python[\d.]{1,5}|rustc|"
     r"go[\\/]src|vendor|\.cargo|pkg[\\/]mod)[\\/]|^<|^node:|^internal[\\/]|^/usr/|^(?:java|javax|jdk|sun|kotlin)\."
 )
-_NAMED: Final = re.compile(
+_NAMED: Final = lazy.pattern(
     r"^(?:(?:FAILED|ERROR) (?!in )[^\s:]{1,500}::.{1,2000}+"  # pytest's summary
     r"|\s{0,12}--- FAIL: .{1,500}+|test [\w:]{1,300} \.\.\. FAILED|\s{0,8}(?:✕|✗|●) .{1,500}+"
     r"|(?:FAIL|ERROR): test.{1,500}+"  # go, cargo, jest, unittest
@@ -288,7 +291,7 @@ _NAMED: Final = re.compile(
     r"|[^\s:(][^\n:(]{0,500}[:(]\d{1,7}[:,]\d{0,6}\)?:? ?(?:fatal )?error\b.{0,2000}+)",
     re.MULTILINE,
 )
-_TRAILER: Final = re.compile(
+_TRAILER: Final = lazy.pattern(
     r"(?i:(?:command |process )?(?:exit(?:ed)?(?: with)?(?: status| code)?|failed with exit code)"
     r"[ :=]{0,2}-?\d{1,5}\.?|npm (?:err!|error).{0,300}|make(?:\[\d{1,4}\])?: \*\*\*.{0,300}"
     r"|[-=~^_\s]{1,300})"
@@ -409,8 +412,9 @@ _SHOWN: Final[Mapping[str, Any]] = {"tmp": _temporary, "port": r"\1<port>"}
 
 def _fold(text: str, kinds: Iterable[_Kind]) -> str:
     """The text with volatile parts as `<kind>`, runs of blanks as one, and no empty lines."""
+    has_digit = _DIGIT.search(text) is not None
     for name, hints, form in kinds:
-        if not hints or any(hint in text for hint in hints):
+        if any(hint in text for hint in hints) if hints else has_digit:
             text = form.sub(_SHOWN.get(name, f"<{name}>"), text)
     lines = (_BLANKS.sub(" ", line).strip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)

@@ -7,9 +7,8 @@ records of the memory; here is what happens at every turn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, TypeVar, get_args
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
 import orjson
 
@@ -34,6 +33,9 @@ EventKind = Literal[
     "approved",
     "finished",
     "resumed",
+    "prompted",
+    "gap",
+    "emptied",
 ]
 EVENT_KINDS: Final[tuple[EventKind, ...]] = get_args(EventKind)
 
@@ -43,12 +45,16 @@ KEPT: Final = 256  # files, results and failures that are remembered, the latest
 # What an edit makes doubtful until it is observed anew.
 CLEARED_BY_EDIT: Final = ("tests_passed",)
 
+CONTEXTS: Final = 16  # contexts of which is known when they were emptied
+NAMED: Final = 64  # file names that prompts mentioned, and files that were edited, the latest
+
 _OF_A_CALL: Final = ("tool", "args", "result", "raw", "error", "ref", "tokens")
+# Of a call whose result a hook or the gateway handed over: what entered which context.
+_OF_A_DELIVERY: Final = ("shown", "context")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One journaled thing that happened in a task."""
 
     seq: int
@@ -58,8 +64,7 @@ class Event:
     data: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """An error that came up, by its signature."""
 
     tool: str
@@ -68,8 +73,7 @@ class Failure:
     lesson: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(NamedTuple):
     """A named fact that invariants require.
 
     Attributes:
@@ -83,8 +87,7 @@ class Flag:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class TaskState:
+class TaskState(NamedTuple):
     """What happened in a task so far; every mapping is ordered by what was touched last."""
 
     calls: int = 0
@@ -94,24 +97,28 @@ class TaskState:
     last_edit_at: int | None = None
     finished: bool = False
     window: tuple[Mapping[str, Any], ...] = ()
-    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    results: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    failures: Mapping[str, Failure] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, Any]] = {}
+    results: Mapping[str, Mapping[str, Any]] = {}
+    failures: Mapping[str, Failure] = {}
     lessons: tuple[str, ...] = ()
-    flags: Mapping[str, Flag] = field(default_factory=dict)
-    dropped: Mapping[str, int] = field(default_factory=dict)
-    moved: Mapping[str, int] = field(default_factory=dict)
+    flags: Mapping[str, Flag] = {}
+    dropped: Mapping[str, int] = {}
+    moved: Mapping[str, int] = {}
     undo: tuple[Mapping[str, Any], ...] = ()
-    handoffs: Mapping[str, str] = field(default_factory=dict)
-    approvals: Mapping[str, int] = field(default_factory=dict)
-    seals: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    handoffs: Mapping[str, str] = {}
+    approvals: Mapping[str, int] = {}
+    seals: Mapping[str, Mapping[str, Any]] = {}
     head: Mapping[str, Any] | None = None
     contract: Mapping[str, Any] | None = None
-    tools: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    booked: Mapping[str, int] = field(default_factory=dict)
-    budget: Mapping[str, int] = field(default_factory=dict)
-    pressure: Mapping[str, int] = field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, int]] = {}
+    booked: Mapping[str, int] = {}
+    budget: Mapping[str, int] = {}
+    pressure: Mapping[str, int] = {}
     checkpoints: int = 0
+    edited: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
+    gaps: int = 0
+    emptied: Mapping[str, int] = {}
 
 
 def apply(state: TaskState, event: Event) -> TaskState:
@@ -124,7 +131,7 @@ def apply(state: TaskState, event: Event) -> TaskState:
 
 def to_bytes(state: TaskState) -> bytes:
     """The canonical bytes of a state."""
-    return orjson.dumps(state, option=orjson.OPT_SORT_KEYS)
+    return orjson.dumps(state._asdict(), default=_members, option=orjson.OPT_SORT_KEYS)
 
 
 def from_bytes(data: bytes) -> TaskState:
@@ -135,9 +142,13 @@ def from_bytes(data: bytes) -> TaskState:
     found: dict[str, Any] = orjson.loads(data)
     found["failures"] = {key: Failure(**value) for key, value in found["failures"].items()}
     found["flags"] = {key: Flag(**value) for key, value in found["flags"].items()}
-    for name in ("window", "lessons", "undo"):
-        found[name] = tuple(found[name])
+    for name in ("window", "lessons", "undo", "edited", "named"):
+        found[name] = tuple(found.get(name, ()))
     return TaskState(**found)
+
+
+def _members(value: Failure | Flag) -> dict[str, Any]:
+    return value._asdict()
 
 
 def _applied(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR0911, PLR0912 - one case a kind
@@ -146,42 +157,48 @@ def _applied(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR091
         case "called":
             return _called(state, event)
         case "sealed":
-            return replace(state, seals=_kept(state.seals, data["seal"], dict(data), SEALS))
+            return state._replace(seals=_kept(state.seals, data["seal"], dict(data), SEALS))
         case "lesson":
             return _learned(state, data)
         case "flag":
             flag = Flag(bool(data["value"]), str(data["source"]), event.at)
             return _flagged(state, data["name"], flag)
         case "stepped":
-            return replace(state, progress=state.progress + 1)
+            return state._replace(progress=state.progress + 1)
         case "overridden":
             return _remembered(state, event, "override")
         case "dropped":
-            return replace(state, dropped={**state.dropped, data["ref"]: data["tokens"]})
+            return state._replace(dropped={**state.dropped, data["ref"]: data["tokens"]})
         case "pruned":
-            return replace(state, moved={**state.moved, **data["refs"]})
+            return state._replace(moved={**state.moved, **data["refs"]})
         case "compacted":
-            return replace(state, undo=(*state.undo, dict(data)))
+            return state._replace(undo=(*state.undo, dict(data)))
         case "restored":
-            return replace(state, undo=state.undo[:-1])
+            return state._replace(undo=state.undo[:-1])
         case "head":
-            return replace(state, head=dict(data))
+            return state._replace(head=dict(data))
         case "contract":
-            return replace(state, contract=dict(data))
+            return state._replace(contract=dict(data))
         case "booked":
-            return replace(state, booked=_summed(state.booked, data["tokens"]))
+            return state._replace(booked=_summed(state.booked, data["tokens"]))
         case "budget":
-            return replace(state, budget=dict(data))
+            return state._replace(budget=dict(data))
         case "pressure":
-            return replace(state, pressure=dict(data))
+            return state._replace(pressure=dict(data))
         case "checkpointed":
-            return replace(state, checkpoints=state.checkpoints + 1)
+            return state._replace(checkpoints=state.checkpoints + 1)
         case "delegated":
-            return replace(state, handoffs={**state.handoffs, data["packet"]: data["state"]})
+            return state._replace(handoffs={**state.handoffs, data["packet"]: data["state"]})
         case "approved":
-            return replace(state, approvals={**state.approvals, data["rule"]: data["until"]})
+            return state._replace(approvals={**state.approvals, data["rule"]: data["until"]})
+        case "prompted":
+            return state._replace(named=_latest(state.named, data["files"]))
+        case "gap":
+            return state._replace(gaps=state.gaps + 1)
+        case "emptied":
+            return state._replace(emptied=_emptied(state.emptied, data["context"], event.seq))
         case "finished" | "resumed":
-            return replace(state, finished=event.kind == "finished")
+            return state._replace(finished=event.kind == "finished")
         case _:  # a kind of a newer program
             return state
 
@@ -201,8 +218,8 @@ def _called(state: TaskState, event: Event) -> TaskState:
     flags = state.flags
     if is_edit:
         flags = {name: flag for name, flag in flags.items() if name not in CLEARED_BY_EDIT}
-    moved = replace(state, progress=state.progress + is_edit)
-    remembered = _remembered(moved, event, "edit" if is_edit else "call")
+    after = state._replace(progress=state.progress + is_edit)
+    remembered = _remembered(after, event, "edit" if is_edit else "call")
     files = state.files
     if file := data.get("file"):
         files = _kept(files, file["path"], {**file, "ref": data.get("ref"), "seen_at": event.at})
@@ -211,9 +228,16 @@ def _called(state: TaskState, event: Event) -> TaskState:
         key = f"{data['tool']} {data['args']}"
         fact = {"ref": data["ref"], "size": data.get("size", 0), "tokens": data.get("tokens", 0)}
         results = _kept(results, key, {**fact, "at": event.at, "edits": state.edits})
-    called = replace(
-        remembered,
+    moved, dropped = state.moved, state.dropped
+    if saved := data.get("saved"):  # it was seen never to enter: saved and proven at once
+        moved, dropped = (
+            {**known, data["ref"]: known.get(data["ref"], 0) + saved} for known in (moved, dropped)
+        )
+    called = remembered._replace(
         files=files,
+        moved=moved,
+        dropped=dropped,
+        edited=_latest(state.edited, data.get("edited") or ()),
         booked=_summed(state.booked, data.get("cost") or {}),
         calls=state.calls + 1,
         refs=state.refs + bool(data.get("new_ref")),
@@ -233,19 +257,20 @@ def _remembered(state: TaskState, event: Event, kind: str) -> TaskState:
     """The state with one more call in the window that the loop guard looks back on."""
     call = {
         **{name: event.data.get(name) for name in _OF_A_CALL},
+        **{name: event.data[name] for name in _OF_A_DELIVERY if name in event.data},
         "seq": event.seq,
         "at": event.at,
         "agent": event.agent,
         "progress": state.progress,
         "kind": kind,
     }
-    return replace(state, window=(*state.window, call)[-WINDOW:])
+    return state._replace(window=(*state.window, call)[-WINDOW:])
 
 
 def _flagged(state: TaskState, name: str, flag: Flag) -> TaskState:
     known = state.flags.get(name)
     is_change = known is None or known.value != flag.value
-    return replace(state, flags={**state.flags, name: flag}, progress=state.progress + is_change)
+    return state._replace(flags={**state.flags, name: flag}, progress=state.progress + is_change)
 
 
 def _learned(state: TaskState, data: Mapping[str, Any]) -> TaskState:
@@ -255,8 +280,8 @@ def _learned(state: TaskState, data: Mapping[str, Any]) -> TaskState:
     failures = state.failures
     known = failures.get(data.get("failure") or "")
     if known:
-        failures = {**failures, data["failure"]: replace(known, lesson=data["text"])}
-    return replace(state, lessons=lessons, failures=failures)
+        failures = {**failures, data["failure"]: known._replace(lesson=data["text"])}
+    return state._replace(lessons=lessons, failures=failures)
 
 
 def _kept(
@@ -275,6 +300,18 @@ def _limited(facts: Mapping[str, V], key: str, fact: V) -> dict[str, V]:
     if len(found) > KEPT:
         del found[min(name for name in found if name != key)]
     return found
+
+
+def _emptied(known: Mapping[str, int], context: str, seq: int) -> dict[str, int]:
+    """When each context was last emptied by its client; the latest few."""
+    latest = sorted({**known, context: seq}.items(), key=lambda pair: pair[1])[-CONTEXTS:]
+    return dict(sorted(latest))
+
+
+def _latest(names: tuple[str, ...], new: Iterable[str]) -> tuple[str, ...]:
+    """The names with more, each once, in the order of their last mention."""
+    fresh = tuple(dict.fromkeys(new))
+    return (*(name for name in names if name not in fresh), *fresh)[-NAMED:]
 
 
 def _summed(booked: Mapping[str, int], causes: Mapping[str, int]) -> dict[str, int]:

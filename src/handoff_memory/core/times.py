@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
 
+from handoff_memory.core import lazy
 from handoff_memory.core.errors import InvalidArgumentError
 
 SECOND = 1_000_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_AGE = re.compile(r"(\d{1,6})\s*([smhdw])")
+_AGE = lazy.pattern(r"(\d{1,6})\s*([smhdw])")
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 

@@ -26,8 +26,7 @@ Source: governor §6; V41 of notes/memory.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 Pattern = Literal["duplicate", "repeated_failure", "loop", "oscillation", "runaway"]
 Kind = Literal["call", "edit", "plan", "override"]
@@ -41,8 +40,7 @@ RUNAWAY_WARN: Final = 12
 RUNAWAY_BLOCK: Final = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One observed call.
 
     Attributes:
@@ -73,8 +71,7 @@ class Call:
     kind: Kind = "call"
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposed(NamedTuple):
     """A call before it is made."""
 
     agent: str
@@ -84,13 +81,11 @@ class Proposed:
     kind: Kind = "call"
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(NamedTuple):
     """Nothing repeats itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggest:
+class Suggest(NamedTuple):
     """The answer is known already; the call is not denied.
 
     Attributes:
@@ -105,8 +100,7 @@ class Suggest:
     seqs: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Warn:
+class Warn(NamedTuple):
     """It looks like a loop; the call is not denied."""
 
     pattern: Pattern
@@ -116,8 +110,7 @@ class Warn:
     ref: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """It is a loop. As the verdict on a proposed call: denied."""
 
     pattern: Pattern

@@ -7,22 +7,22 @@ Deterministic: no clock, no random id, no order of a dictionary. What the seal c
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
-_SEAL: Final = re.compile(
+from handoff_memory.core import lazy
+
+_SEAL: Final = lazy.pattern(
     r"\s*(?:SEAL\s*=\s*)?(?:sha256:)?(?:([0-9a-f]{64})|([0-9a-f]{6})(?:…|\.{2,3})([0-9a-f]{4}))\s*",
     re.IGNORECASE,
 )
-_UNSAFE: Final = re.compile(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
+_UNSAFE: Final = lazy.pattern(r"[\s\x00-\x1f\x7f-\x9f\ud800-\udfff]+")
 # A token is at least one byte, so bounds in bytes hold for every vocabulary and every script.
 # The objective gets what the task's id leaves of the room: at least 16 bytes.
 TASK_BYTES: Final = 40
 _ROOM_BYTES: Final = 56
 
 
-@dataclass(frozen=True, slots=True)
-class Glance:
+class Glance(NamedTuple):
     """What the manifest shows of a task.
 
     Attributes:

@@ -6,9 +6,8 @@ saves or hands over the work that was done.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 State = Literal["ok", "low", "exhausted"]
 Work = Literal["checkpoint", "handoff", "recall", "read", "other"]
@@ -19,8 +18,7 @@ _ALWAYS_ALLOWED: Final[frozenset[Work]] = frozenset({"checkpoint", "handoff", "r
 _RANK: Final[dict[State, int]] = {"ok": 0, "low": 1, "exhausted": 2}
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(NamedTuple):
     """Hard limits of a task; None is no limit."""
 
     tokens: int | None = None
@@ -29,8 +27,7 @@ class Budget:
     time_s: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(NamedTuple):
     """What a task used up, or an action is expected to; reservations of others belong in it."""
 
     tokens: int = 0
@@ -48,8 +45,7 @@ class Spent:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """One limit: `percent` is rounded down, and 100 where the limit is 0."""
 
     dimension: Dimension
@@ -59,28 +55,24 @@ class Line:
     state: State
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """How a task stands: the worst of its limits, and each of them."""
 
     state: State
     lines: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(NamedTuple):
     """The action is within the budget, or never refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Warn:
+class Warn(NamedTuple):
     """The action is within the budget, which runs low."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(NamedTuple):
     """The action would go beyond a hard budget."""
 
     why: str

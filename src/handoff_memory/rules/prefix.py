@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from handoff_memory.core.digest import tagged
 
@@ -20,8 +20,7 @@ Break = Literal["rewritten", "removed", "reordered"]
 Reach = Literal["nothing", "difference", "everything"]
 
 
-@dataclass(frozen=True, slots=True)
-class Zones:
+class Zones(NamedTuple):
     """The stable texts of a task.
 
     Attributes:
@@ -43,16 +42,14 @@ class Zones:
     decisions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Pinned:
+class Pinned(NamedTuple):
     """The identity of the append-only collections: each item's own hash, in order."""
 
     constraints: tuple[str, ...]
     decisions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Hashes:
+class Hashes(NamedTuple):
     """The five hashes of a state and its pinned items', 64 hex digits each."""
 
     head: str
@@ -62,9 +59,12 @@ class Hashes:
     zone_a: str
     items: Pinned
 
+    def plain(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return {**self._asdict(), "items": self.items._asdict()}
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+
+class Counts(NamedTuple):
     """Tokens of the zones as they stand now.
 
     Attributes:
@@ -87,8 +87,7 @@ class Counts:
         return sum(self.constraints) + sum(self.decisions)
 
 
-@dataclass(frozen=True, slots=True)
-class PrefillPlan:
+class PrefillPlan(NamedTuple):
     """What a model has to read anew.
 
     Attributes:

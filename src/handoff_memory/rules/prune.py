@@ -7,34 +7,27 @@ made. Beside the formula of the specification stands what the same prune gains a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 Mode = Literal["cache_ttl", "conservative", "balanced", "aggressive"]
 MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 Zone = Literal["A", "B", "C", "D"]
 Kind = Literal["payload", "turn"]
 
-# Multiples of OSIRIS_PRUNE_THRESHOLD_TOKENS; `cache_ttl` looks at the clock instead.
-_THRESHOLDS: Final[dict[Mode, Fraction]] = {
-    "conservative": Fraction(2),
-    "balanced": Fraction(1),
-    "aggressive": Fraction(1, 4),
-}
+# Per cent of OSIRIS_PRUNE_THRESHOLD_TOKENS; `cache_ttl` looks at the clock instead.
+_THRESHOLDS: Final[dict[Mode, int]] = {"conservative": 200, "balanced": 100, "aggressive": 25}
 # Once begun, a prune goes on to this share of the threshold, so that the next turn does not begin
 # another; one that would free less than the least share waits.
-_LOW_WATER: Final = Fraction(1, 2)
-_LEAST: Final = Fraction(1, 10)
+_LOW_WATER_PERCENT: Final = 50
+_LEAST_PERCENT: Final = 10
 # A turn is cold when this many turns came after it.
 COLD_TURNS: Final = 8
 _LEAVES_FIRST: Final = "DCBA"
 _PREFIX: Final = frozenset("AB")
 
 
-@dataclass(frozen=True, slots=True)
-class CachePrices:
+class CachePrices(NamedTuple):
     """Cache prices as multiples of the input price. Source: context.md §1.5."""
 
     read: Decimal = Decimal("0.1")
@@ -45,8 +38,7 @@ class CachePrices:
 CACHE_PRICES: Final = CachePrices()
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A piece of the context, in prompt order.
 
     Attributes:
@@ -66,8 +58,7 @@ class Item:
     kind: Kind = "payload"
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(NamedTuple):
     """What a plan is made for.
 
     Attributes:
@@ -87,8 +78,7 @@ class Situation:
     turns_left: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """An item that leaves for its ref; `cost` is the zone's pruning cost in tokens."""
 
     id: str
@@ -97,16 +87,14 @@ class Move:
     cost: int
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """An item that stays, and why."""
 
     id: str
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class PrunePlan:
+class PrunePlan(NamedTuple):
     """What leaves and what stays; together they are all items.
 
     Attributes:
@@ -174,7 +162,7 @@ def plan(
     freed = sum(item.tokens for item in chosen)
     if freed <= 0:
         return _nothing(items, loss or "nothing can leave: no item has a ref and may go", reasons)
-    if mode != "cache_ttl" and freed < _threshold(mode, now) * _LEAST:
+    if mode != "cache_ttl" and freed * 100 < _threshold(mode, now) * _LEAST_PERCENT:
         return _nothing(items, f"only {freed} tokens would be freed: not worth a prune yet")
     return _made(items, chosen, reasons, now, prices)
 
@@ -190,7 +178,7 @@ def _waits(items: Sequence[Item], mode: Mode, now: Situation) -> str | None:
 
 
 def _threshold(mode: Mode, now: Situation) -> int:
-    return int(now.threshold_tokens * _THRESHOLDS[mode])
+    return now.threshold_tokens * _THRESHOLDS[mode] // 100
 
 
 def _stays(item: Item, mode: Mode, now: Situation) -> str | None:
@@ -212,7 +200,7 @@ def _enough(free: list[Item], items: Sequence[Item], mode: Mode, now: Situation)
     if mode == "cache_ttl":
         return coldest
     surplus = sum(item.tokens for item in items)
-    surplus -= int(_threshold(mode, now) * _LOW_WATER)
+    surplus -= _threshold(mode, now) * _LOW_WATER_PERCENT // 100
     taken: list[Item] = []
     for item in coldest:
         if surplus <= 0:

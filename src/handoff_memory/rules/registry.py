@@ -8,8 +8,7 @@ project, while an agent's and the global ones are seen from everywhere.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal, assert_never, get_args
+from typing import Any, Final, Literal, NamedTuple, assert_never, get_args
 
 from handoff_memory.core import names
 from handoff_memory.core.errors import InvalidNameError
@@ -27,16 +26,14 @@ PROVEN_CONFIDENCE: Final = 800_000
 _PROMOTABLE: Final[frozenset[Kind]] = frozenset({"decision", "fact", "failure", "lesson"})
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """From where one looks: an agent, at work on a task or on none."""
 
     agent: str
     task: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What stands in the registry at one level; `confidence` in millionths."""
 
     level: Level
@@ -46,8 +43,7 @@ class Entry:
     confidence: int
 
 
-@dataclass(frozen=True, slots=True)
-class Promotion:
+class Promotion(NamedTuple):
     """The record to write one level up; its body names the source."""
 
     level: Level
@@ -55,8 +51,7 @@ class Promotion:
     body: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class NotPromoted:
+class NotPromoted(NamedTuple):
     """Why an entry stays at its level."""
 
     why: str

@@ -7,20 +7,21 @@ them a phrase: that finds a run of any length, also one or two characters, at it
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from handoff_memory.core import lazy
+
 # Han, kana, Hangul, Thai, Lao, Khmer, Myanmar, Tibetan.
 _UNSPACED: Final = (
     "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
 )
-_RUN: Final = re.compile(f"[{_UNSPACED}]+")
-_WORD: Final = re.compile(f"[^\\W_{_UNSPACED}]+|[{_UNSPACED}]+")
+_RUN: Final = lazy.pattern(f"[{_UNSPACED}]+")
+_WORD: Final = lazy.pattern(f"[^\\W_{_UNSPACED}]+|[{_UNSPACED}]+")
 # Words that say nothing about which record is meant, left out once a query is taken word by word.
 _STOP: Final = frozenset(
     (  # noqa: SIM905 - a sentence a person can read

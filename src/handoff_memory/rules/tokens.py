@@ -14,6 +14,8 @@ import re
 from collections import Counter
 from typing import Final
 
+from handoff_memory.core import lazy
+
 SAMPLED_CHARS: Final = 64 << 10
 _WINDOWS: Final = 12
 _WINDOW_CHARS: Final = 4096
@@ -47,28 +49,28 @@ WEIGHTS: Final[dict[str, float]] = {
 }
 
 # Runs without words: hex of at least 4 digits with a letter, and base64 if `_blobs` agrees.
-_HEX: Final = re.compile(
+_HEX: Final = lazy.pattern(
     r"(?<![A-Za-z0-9])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{4,}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])(?=[A-F]*[0-9])(?=[0-9]*[A-F])[0-9A-F]{8,}(?![A-Za-z0-9])"
 )
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}|[A-Za-z0-9_-]{32,}")
-_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_CAMEL: Final = re.compile(r"(?<=[a-z0-9])[A-Z]|(?<=[0-9])[a-z]")
-_AFTER_MARK: Final = re.compile(r"(?<=[^\sA-Za-z0-9_])[A-Za-z]")
-_AFTER_LOW_LINE: Final = re.compile(r"(?<=_)[A-Za-z]")
-_DIGITS: Final = re.compile(r"[0-9]{1,3}")
-_SPACED_DIGITS: Final = re.compile(r"[ \t](?=[0-9])")
-_MARKS: Final = re.compile(r"[!-/:-@\[-`{-~]+")
-_BREAK: Final = re.compile(r"(?<![!-/:-@\[-`{-~\n])\n+")
-_SPACES: Final = re.compile(r"(?<=[^ \t])[ \t]{2,}|(?<=\n)[ \t]+(?=[^\s])|\t")
-_HAN: Final = re.compile(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
-_KANJI_RUN: Final = re.compile(r"[\u3400-\u9fff]+(?=[\u3040-\u30ff])")
-_HIRAGANA: Final = re.compile(r"[\u3040-\u309f]")
-_KATAKANA: Final = re.compile(r"[\u30a0-\u30ff\u31f0-\u31ff]")
-_WIDE_MARK: Final = re.compile(r"[\u3000-\u303f\uff00-\uffef\u2010-\u2027]")
-_FOREIGN: Final = re.compile(r"[^\W\d_\x00-\x7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_HANGUL: Final = re.compile(r"[\uac00-\ud7af]")
-_SYMBOL: Final = re.compile(r"[^\w\s\x00-\x7f\u3000-\u303f\uff00-\uffef\u2010-\u2027]")
+_BASE64: Final = lazy.pattern(r"[A-Za-z0-9+/]{24,}={0,2}|[A-Za-z0-9_-]{32,}")
+_WORD: Final = lazy.pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_CAMEL: Final = lazy.pattern(r"(?<=[a-z0-9])[A-Z]|(?<=[0-9])[a-z]")
+_AFTER_MARK: Final = lazy.pattern(r"(?<=[^\sA-Za-z0-9_])[A-Za-z]")
+_AFTER_LOW_LINE: Final = lazy.pattern(r"(?<=_)[A-Za-z]")
+_DIGITS: Final = lazy.pattern(r"[0-9]{1,3}")
+_SPACED_DIGITS: Final = lazy.pattern(r"[ \t](?=[0-9])")
+_MARKS: Final = lazy.pattern(r"[!-/:-@\[-`{-~]+")
+_BREAK: Final = lazy.pattern(r"(?<![!-/:-@\[-`{-~\n])\n+")
+_SPACES: Final = lazy.pattern(r"(?<=[^ \t])[ \t]{2,}|(?<=\n)[ \t]+(?=[^\s])|\t")
+_HAN: Final = lazy.pattern(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
+_KANJI_RUN: Final = lazy.pattern(r"[\u3400-\u9fff]+(?=[\u3040-\u30ff])")
+_HIRAGANA: Final = lazy.pattern(r"[\u3040-\u309f]")
+_KATAKANA: Final = lazy.pattern(r"[\u30a0-\u30ff\u31f0-\u31ff]")
+_WIDE_MARK: Final = lazy.pattern(r"[\u3000-\u303f\uff00-\uffef\u2010-\u2027]")
+_FOREIGN: Final = lazy.pattern(r"[^\W\d_\x00-\x7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_HANGUL: Final = lazy.pattern(r"[\uac00-\ud7af]")
+_SYMBOL: Final = lazy.pattern(r"[^\w\s\x00-\x7f\u3000-\u303f\uff00-\uffef\u2010-\u2027]")
 
 
 def estimate(text: str) -> int:
@@ -81,9 +83,11 @@ def estimate(text: str) -> int:
 
 
 def _estimate(text: str) -> int:
+    if not text:
+        return 0
     found = features(text)
     weighed = sum(WEIGHTS[name] * count for name, count in found.items())
-    return max(round(weighed), 1 if text else 0)
+    return max(round(weighed), 1)
 
 
 def features(text: str) -> dict[str, float]:

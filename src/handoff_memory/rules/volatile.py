@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final, Literal
+
+from handoff_memory.core import lazy
 
 VolatileKind = Literal[
     "timestamp", "uuid", "temp_path", "home_path", "pid", "counter", "address", "random_id"
@@ -43,7 +44,7 @@ _KINDS: Final[dict[VolatileKind, str]] = {
         r"(?=[A-Za-z+]*[0-9]+[A-Za-z+]+[0-9])[0-9A-Za-z+/]{16,}={0,2}"
     ),
 }
-_VOLATILE: Final = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _KINDS.items()))
+_VOLATILE: Final = lazy.pattern("|".join(f"(?P<{kind}>{form})" for kind, form in _KINDS.items()))
 _SHOWN_CHARS: Final = 40
 
 

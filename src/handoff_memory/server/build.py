@@ -17,7 +17,7 @@ from handoff_memory.app import App, is_alive
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, MemoryFault
 from handoff_memory.server import prompts, replies, resources
-from handoff_memory.server.arguments import parsed, schema
+from handoff_memory.server.arguments import parsed
 from handoff_memory.server.dispatch import NAME as DISPATCHER
 from handoff_memory.server.dispatch import dispatcher, plain
 from handoff_memory.server.governor_tools import GovernorTools
@@ -43,7 +43,7 @@ def build_server(app: App) -> Server[Any]:
         NAME,
         version=__version__,
         title="Handoff memory",
-        instructions=instructions(0, governor=_governs(app.settings)),
+        instructions=_instructions(app.settings, 0),
         cache_hints={"tools/list": CacheHint(ttl_ms=_HOUR_MS, scope="public")},
         on_list_tools=surface.list_tools,
         on_call_tool=surface.call_tool,
@@ -122,8 +122,7 @@ class _Surface:
         """Put how many packets wait into the instructions, if the database can say it in time."""
         answer = await call_next(ctx)
         if ctx.method in _GREETINGS and isinstance(answer, dict):  # as it goes over the wire
-            governor = _governs(self._app.settings)
-            text = instructions(await self._waiting(ctx), governor=governor)
+            text = _instructions(self._app.settings, await self._waiting(ctx))
             return {**answer, "instructions": text}
         return answer
 
@@ -192,8 +191,9 @@ def _announced(ctx: Context) -> str | None:
     return str(info["name"]) if isinstance(info, dict) and info.get("name") else None
 
 
-def _governs(settings: Settings) -> bool:
-    return settings.tools in {"all", "governor"}
+def _instructions(settings: Settings, waiting: int) -> str:
+    governs = settings.tools in {"all", "governor"}
+    return instructions(waiting, governor=governs, dispatch_only=settings.dispatch_only)
 
 
 def listed(settings: Settings, tools: Mapping[str, Tool]) -> list[Tool]:
@@ -210,15 +210,5 @@ def listed(settings: Settings, tools: Mapping[str, Tool]) -> list[Tool]:
 
 def _described(tool: Tool, *, dotted: bool) -> types.Tool:
     is_dotted = dotted and tool.name.startswith("osiris_")
-    return types.Tool(
-        name=tool.name.replace("_", ".", 1) if is_dotted else tool.name,
-        description=tool.description,
-        input_schema=schema(tool.arguments),
-        annotations=types.ToolAnnotations(
-            read_only_hint=tool.reads,
-            destructive_hint=False,
-            idempotent_hint=tool.reads,
-            open_world_hint=False,
-        ),
-        _meta={"anthropic/alwaysLoad": True} if tool.eager else None,
-    )
+    name = tool.name.replace("_", ".", 1) if is_dotted else tool.name
+    return types.Tool.model_validate(tool.described(name=name))

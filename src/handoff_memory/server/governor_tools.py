@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeVar
 
 import orjson
 
-from handoff_memory import fileops, reports, workspace
-from handoff_memory.app import App, governing, is_dead
+from handoff_memory import fileops, reports
+from handoff_memory.action import action_of
+from handoff_memory.app import governing, is_dead
 from handoff_memory.core import calls
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, MemoryFault
 from handoff_memory.rulebook import RuleBook
-from handoff_memory.rules import invariants, redact
+from handoff_memory.rules import redact
 from handoff_memory.server import governor_arguments as g
 from handoff_memory.server.tool import Tool
 from handoff_memory.services import (
@@ -31,10 +29,13 @@ from handoff_memory.services import (
     recalling,
     refs,
 )
+from handoff_memory.services.limits import Governing
 from handoff_memory.services.refs import PayloadDraft
-from handoff_memory.services.sealing import Governing
 from handoff_memory.services.writing import Reply
+from handoff_memory.settings import Settings
 from handoff_memory.store.engine import Operation, Tx
+
+T = TypeVar("T")
 
 _PLAN: Final = (
     "Begin a task (objective) or change it: constraints, decisions append; step n is done. Keep "
@@ -56,10 +57,24 @@ _HANDOFF: Final = (
 _PRESSURE: Final = ("used", "window", "spent_tokens", "spent_micro_usd", "spent_s")
 
 
+class Memory(Protocol):
+    """What the tools ask of an application, `App` or another."""
+
+    @property
+    def settings(self) -> Settings:
+        """What the environment and the command line say."""
+
+    async def write(self, operation: Operation[T]) -> T:
+        """Run an operation in a write transaction."""
+
+    async def read(self, operation: Operation[T]) -> T:
+        """Run an operation on a snapshot."""
+
+
 class GovernorTools:
     """The governor's tools on one application."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: Memory) -> None:
         self._app = app
         self._limits = app.settings.limits
         self._book = RuleBook(app.settings.folder)
@@ -103,8 +118,10 @@ class GovernorTools:
         seen = observing.see(self._limits, given.tool, given.args, root=self._root)
         # A verdict repeats what it matched, so it may match no secret.
         clean: redact.Redacted[Any] = redact.redact_value(dict(given.args), self._limits.allowed)
-        action = await self._action(who, given.tool, clean.value, seen)
         governing, book = self.governing, self._book.read()
+        action = await asyncio.to_thread(
+            action_of, self._app.settings.folder, who, given.tool, clean.value, seen, book
+        )
 
         def checked(tx: Tx) -> Reply:
             return observing.precheck(
@@ -302,36 +319,6 @@ class GovernorTools:
             "externalized": audit["items_externalized"],
             "files": files,
         }
-
-    async def _action(
-        self, who: Author, tool: str, args: Mapping[str, Any], seen: observing.Seen
-    ) -> invariants.Action:
-        named = calls.paths_of(args)
-        commands = seen.command.commands if seen.command else ()
-        redirected = [write.path for command in commands for write in command.writes]
-        here = await asyncio.to_thread(workspace.state, self._app.settings.folder)
-        reads = calls.only_reads(tool)
-        return invariants.Action(
-            tool=tool,
-            args=args,
-            agent=who.agent,
-            branch=(here or {}).get("branch"),
-            writes=_spelled(self._root, redirected if reads else [*named, *redirected]),
-            reads=_spelled(self._root, named) if reads else (),
-            command=seen.command,
-            root=self._root,
-            folds_case=sys.platform in {"win32", "darwin"},
-        )
-
-
-def _spelled(root: str, paths: Iterable[str]) -> tuple[str, ...]:
-    """Each path as it was given, and where it leads once links are followed."""
-    found: list[str] = []
-    for path in paths:
-        found.append(path)
-        with suppress(OSError, ValueError, RuntimeError):  # too long, a NUL, a loop of links
-            found.append(str(Path(root, path.removeprefix("file://")).resolve()))
-    return tuple(found)
 
 
 def _text(value: Any) -> str:

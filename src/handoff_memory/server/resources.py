@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import asdict
 from typing import Final
 from urllib.parse import quote, unquote
 
@@ -22,8 +21,7 @@ from handoff_memory.core.errors import NotFoundError
 from handoff_memory.core.names import Name, parse_name
 from handoff_memory.rules import prefix
 from handoff_memory.services import handoff, planning, reading, recalling, sealing, search, tasks
-from handoff_memory.services.limits import Limits
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Tx
 
@@ -136,7 +134,7 @@ def _task(tx: Tx, who: Author, task_id: str, what: str, governing: Governing) ->
     task = tasks.get(tx, who, task_id)
     if what == "status":
         return planning.status(task, governing)
-    hashes = asdict(prefix.hashes(sealing.zones(task, governing)))
+    hashes = prefix.hashes(sealing.zones(task, governing)).plain()
     return {
         "task": task.id,
         "objective": task.stable.objective,

@@ -30,3 +30,20 @@ class Tool:
     call: Callable[[Author, Any], Awaitable[Reply]]
     reads: bool = False
     eager: bool = False
+
+    def described(self, *, name: str | None = None) -> dict[str, Any]:
+        """What `tools/list` says of it, as it goes over the wire; under another name if given."""
+        found: dict[str, Any] = {
+            "name": name or self.name,
+            "description": self.description,
+            "inputSchema": a.schema(self.arguments),
+            "annotations": {
+                "readOnlyHint": self.reads,
+                "destructiveHint": False,
+                "idempotentHint": self.reads,
+                "openWorldHint": False,
+            },
+        }
+        if self.eager:
+            found["_meta"] = {"anthropic/alwaysLoad": True}
+        return found

@@ -19,7 +19,7 @@ from handoff_memory.core.errors import InputError, InvalidNameError
 from handoff_memory.core.names import Name
 from handoff_memory.rules import redact
 from handoff_memory.services import memory, writing
-from handoff_memory.services.limits import Limits
+from handoff_memory.services.limits import Limits, refuse_secret
 from handoff_memory.services.memory import RecordDraft
 from handoff_memory.store import amfs, journal, records
 from handoff_memory.store.amfs import EntryName, Place
@@ -61,7 +61,7 @@ def entry_name(limits: Limits, place: Place, path: str, key: str) -> EntryName:
         )
     if not (path.isascii() and key.isascii()):
         canonical.encode([path, key])  # refuses half characters
-    memory.refuse_secret(limits, "entity path or key", f"{path}/{key}")
+    refuse_secret(limits, "entity path or key", f"{path}/{key}")
     project = names.home(path, place.project)
     return EntryName(project, place.namespace, place.branch, path, key)
 

@@ -16,9 +16,8 @@ from handoff_memory.core.errors import (
 )
 from handoff_memory.rules import compaction, ledger, manifest, tokens
 from handoff_memory.services import audit, planning, refs, sealing, tasks
-from handoff_memory.services.limits import Limits
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.services.refs import PayloadDraft
-from handoff_memory.services.sealing import Governing
 from handoff_memory.services.tasks import Task
 from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Tx
@@ -62,14 +61,11 @@ def session_of(limits: Limits, given: Sequence[Any]) -> Session:
 
 def snapshot(tx: Tx, who: Author, governing: Governing, *, task_id: str | None = None) -> Reply:
     """Mark a point to come back to."""
-    task = tasks.get(tx, who, task_id)
-    seal = sealing.seal(task, governing)
-    task = tasks.happened(tx, who, governing.limits, task, "checkpointed", {"seal": seal})
-    tasks.keep_state(tx, task)
+    task = sealing.marked(tx, who, governing, tasks.get(tx, who, task_id))
     return {
         "task": task.id,
         "checkpoint": task.state.checkpoints,
-        "seal": manifest.short(seal),
+        "seal": manifest.short(sealing.seal(task, governing)),
     }
 
 

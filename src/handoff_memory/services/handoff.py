@@ -245,6 +245,12 @@ def waiting(tx: Tx, who: Author) -> int:
     return sum(_waits(tx, who, row, row["author_session"]) for row in rows)
 
 
+def waiting_rows(tx: Tx, who: Author) -> list[Row]:
+    """The packets that wait for this agent, in the order in which it would get them."""
+    rows = packets.open_for(tx, who.project, who.agent)
+    return [row for row in rows if _waits(tx, who, row, row["session"])]
+
+
 def _choose(tx: Tx, who: Author, packet_id: str | None, is_dead: IsDead) -> Row | None:
     if packet_id:
         row = packet_views.get(tx, who.project, packet_id)

@@ -1,9 +1,15 @@
-"""What a caller may send and get: sizes, defaults and texts that are never redacted."""
+"""What a caller may send and get, and what the governor goes by: sizes, defaults, exceptions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from handoff_memory.core.errors import SecretRefusedError
+from handoff_memory.rules import redact
+
+if TYPE_CHECKING:
+    from handoff_memory.rules.invariants import Rule
 
 MAX_PAGE: Final = 100
 MAX_NAMES: Final = 100
@@ -15,8 +21,7 @@ MAX_REQUEST_ID: Final = 128
 _ENVELOPE_BYTES: Final = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """Limits of one installation.
 
     Attributes:
@@ -37,3 +42,38 @@ class Limits:
     def room(self) -> int:
         """Bytes of a reply that its records may take; the rest holds cursor, counts, warnings."""
         return self.reply_bytes - _ENVELOPE_BYTES
+
+
+class Governing(NamedTuple):
+    """What the governor goes by beside the task.
+
+    Attributes:
+        limits: Sizes and false alarms.
+        rules: One line for each active invariant: part of the sealed head.
+        cache_ttl_s: Lifetime of a prompt cache.
+        prune_threshold_tokens: From how many tokens on pruning is worth a thought.
+        prune_mode: When what leaves.
+        window_tokens: Size of the model's context window.
+    """
+
+    limits: Limits
+    rules: tuple[str, ...] = ()
+    cache_ttl_s: int = 300
+    prune_threshold_tokens: int = 40_000
+    prune_mode: str = "cache_ttl"
+    window_tokens: int = 200_000
+
+
+def lines_of(rules: Iterable[Rule]) -> tuple[str, ...]:
+    """One line for each rule: what the sealed head says of it."""
+    return tuple(f"{rule.id} {rule.verdict}: {rule.message}" for rule in rules)
+
+
+def refuse_secret(limits: Limits, what: str, given: str) -> None:
+    """Refuse a name that holds a secret; the message does not repeat it.
+
+    Raises:
+        SecretRefusedError: It looks like one.
+    """
+    if kinds := redact.secret_kinds(given, limits.allowed):
+        raise SecretRefusedError(f"the {what} looks like a secret ({', '.join(kinds)})")

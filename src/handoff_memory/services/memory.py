@@ -7,8 +7,7 @@ value keeps nobody waiting.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import canonical, confidence, names, times
 from handoff_memory.core.author import Author
@@ -16,7 +15,6 @@ from handoff_memory.core.confidence import Outcome
 from handoff_memory.core.errors import (
     InvalidArgumentError,
     NotFoundError,
-    SecretRefusedError,
     TooLargeError,
     VersionConflictError,
 )
@@ -28,6 +26,7 @@ from handoff_memory.services.limits import (
     MAX_SOURCE_CHARS,
     MAX_TAGS,
     Limits,
+    refuse_secret,
 )
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import packets, records, search
@@ -37,8 +36,7 @@ from handoff_memory.store.journal import Appended
 _WITHOUT_PACKET: Final = "Report without packet_id, or with the id that handoff_pickup gave."
 
 
-@dataclass(frozen=True, slots=True)
-class RecordDraft:
+class RecordDraft(NamedTuple):
     """A version that is ready to be appended."""
 
     name: Name
@@ -52,8 +50,7 @@ class RecordDraft:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class OutcomeDraft:
+class OutcomeDraft(NamedTuple):
     """An outcome that is ready to be recorded."""
 
     name: Name
@@ -324,16 +321,6 @@ def checked_name(limits: Limits, given: str) -> Name:
     """
     refuse_secret(limits, "name", given)
     return names.parse_name(given)
-
-
-def refuse_secret(limits: Limits, what: str, given: str) -> None:
-    """Refuse a name that holds a secret; the message does not repeat it.
-
-    Raises:
-        SecretRefusedError: It looks like one.
-    """
-    if kinds := redact.secret_kinds(given, limits.allowed):
-        raise SecretRefusedError(f"the {what} looks like a secret ({', '.join(kinds)})")
 
 
 def clean_value(limits: Limits, value: Any) -> tuple[bytes, redact.Redacted[Any]]:

@@ -7,32 +7,35 @@ what drifted. The rules judge; here they are only brought together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from handoff_memory.core import calls, canonical, media, shell, signature, times
+from handoff_memory.core import calls, canonical, media, signature, times
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, NotFoundError
-from handoff_memory.rules import invariants, loopguard, policy, redact, tokens, volatile
-from handoff_memory.services import pruning, refs, sealing, tasks
-from handoff_memory.services.limits import Limits
+from handoff_memory.rules import invariants, loopguard, redact, tokens
+from handoff_memory.services import refs, tasks
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.services.refs import PayloadDraft
-from handoff_memory.services.sealing import Governing
 from handoff_memory.services.tasks import Task
 from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Tx
 
+if TYPE_CHECKING:
+    from handoff_memory.core import shell
+    from handoff_memory.rules import policy
+
 Kind = Literal["call", "dropped", "head", "contract", "pressure"]
 KINDS: Final = ("call", "dropped", "head", "contract", "pressure")
 # A result below this costs more to name and to fetch than to keep in the prompt.
-KEPT_FROM_TOKENS: Final = 200
+KEPT_FROM_TOKENS: Final = 120
+REFUSING: Final = frozenset({"block", "ask"})
 _VOLATILE_SHOWN: Final = 5
+_EDITED: Final = 16  # files that one event names
 _LAST: Final = 2**62  # the seq of a call that is not journaled yet
 _ARGUMENTS: Final = 25  # what the agent writes around the payload of an observation
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """One action as it was seen, by its signatures.
 
     Attributes:
@@ -48,6 +51,7 @@ class Seen:
         command: The shell command in it, taken apart.
         flags: Named facts that it shows, and whether they were observed or claimed.
         echoed: Whether the agent wrote the result out as an argument.
+        edited: Names of the files that it changed, as far as can be told.
     """
 
     tool: str
@@ -60,9 +64,10 @@ class Seen:
     edit: bool = False
     file: Mapping[str, Any] | None = None
     command: shell.Taken | None = None
-    flags: Mapping[str, bool] = field(default_factory=dict)
+    flags: Mapping[str, bool] = {}
     flag_source: str = "claimed"
     echoed: bool = False
+    edited: tuple[str, ...] = ()
 
 
 def see(  # noqa: PLR0913 - one keyword a thing that was seen
@@ -74,6 +79,7 @@ def see(  # noqa: PLR0913 - one keyword a thing that was seen
     error: str | None = None,
     file: Mapping[str, Any] | None = None,
     flags: Mapping[str, Any] | None = None,
+    flag_source: str = "claimed",
     echoed: bool = False,
     root: str = "",
 ) -> Seen:
@@ -81,8 +87,9 @@ def see(  # noqa: PLR0913 - one keyword a thing that was seen
 
     Takes time with a large result, so it is done before any transaction.
     """
-    clean: redact.Redacted[Any] = redact.redact_value(dict(args), limits.allowed)
+    clean: redact.Redacted[Any] = redact.redact_value(calls.essential(args), limits.allowed)
     command = calls.command_of(clean.value)
+    is_edit = calls.edits(tool, clean.value, command)
     payload = None if data is None else refs.draft(limits, data, media.sniff(data, _name(file)))
     content = b"" if payload is None else refs.joined(payload)
     count = 0 if media.is_binary(content) else tokens.estimate(content.decode("utf-8", "replace"))
@@ -96,11 +103,13 @@ def see(  # noqa: PLR0913 - one keyword a thing that was seen
         error=None if told is None else signature.error_signature(told, root=root),
         tokens=count,
         payload=payload if is_kept else None,
-        edit=calls.edits(tool, clean.value, command),
+        edit=is_edit,
         file=file,
         command=command,
         flags={name: bool(value) for name, value in (flags or {}).items()},
+        flag_source=flag_source,
         echoed=echoed,
+        edited=_edited(clean.value, command) if is_edit else (),
     )
 
 
@@ -118,6 +127,8 @@ def observe(
     Raises:
         NotFoundError: No such task.
     """
+    from handoff_memory.services import pruning, sealing  # noqa: PLC0415 - hooks go other ways
+
     task = tasks.get(tx, who, task_id)
     reply: Reply = {"ok": True}
     if seal and (drifted := sealing.drift(task, governing, seal)):
@@ -126,15 +137,21 @@ def observe(
     task, freed = pruning.pruned(tx, who, governing, task)
     if freed:
         reply["prune"] = freed
-    kept, is_new = _kept(tx, who, seen)
-    verdict = loopguard.judge(_window(task), _call(who, seen, kept, task))
-    if told := _verdict(verdict):
+    kept, is_new = keep(tx, who, seen)
+    if told := repeats(who, task, seen, kept):
         reply["loop"] = told
     if kept:
         reply |= {"ref": kept["ref"], "tokens": seen.tokens}
         if seen.payload and seen.payload.kinds:
             reply["redacted"] = list(seen.payload.kinds)
-    event = {
+    event = {**event_of(seen, kept), "new_ref": is_new, "cost": _cost(seen, reply)}
+    tasks.happened(tx, who, governing.limits, task, "called", event)
+    return reply
+
+
+def event_of(seen: Seen, kept: Mapping[str, Any]) -> dict[str, Any]:
+    """What the journal says of an action that was seen."""
+    return {
         "tool": seen.tool,
         "args": seen.args,
         "result": seen.result,
@@ -143,14 +160,16 @@ def observe(
         "tokens": seen.tokens,
         "edit": seen.edit,
         **kept,
-        "new_ref": is_new,
         "file": seen.file,
         "flags": dict(seen.flags),
         "flag_source": seen.flag_source,
-        "cost": _cost(seen, reply),
+        **({"edited": list(seen.edited)} if seen.edited else {}),
     }
-    tasks.happened(tx, who, governing.limits, task, "called", event)
-    return reply
+
+
+def repeats(who: Author, task: Task, seen: Seen, kept: Mapping[str, Any]) -> Reply | None:
+    """What the loop guard says of an action that was seen, or None."""
+    return _verdict(loopguard.judge(_window(task), _call(who, seen, kept, task)))
 
 
 def files_of(tx: Tx, who: Author, ref: str) -> list[Mapping[str, Any]]:
@@ -200,6 +219,9 @@ def recorded(  # noqa: PLR0913 - one argument a thing that was recorded
     task_id: str | None = None,
 ) -> Reply:
     """Record the system head or the tool contract, and name what breaks a prompt cache in it."""
+    from handoff_memory.rules import volatile  # noqa: PLC0415 - hooks see neither
+    from handoff_memory.services import sealing  # noqa: PLC0415
+
     task = tasks.get(tx, who, task_id)
     counted = tokens.estimate(text)
     data: dict[str, Any] = {"sha256": refs.hash_of(text), "tokens": counted}
@@ -253,16 +275,42 @@ def precheck(  # noqa: PLR0913 - one argument a rule's matter
         NotFoundError: No such task.
     """
     task = tasks.get(tx, who, task_id)
+    reply = ruled(task, book, action, now=tx.now, work=work)
+    told = None if reply["verdict"] in REFUSING else looped(who, task, seen)
+    if told is None:
+        return reply
+    notes = reply.get("notes", [])
+    if override is None or told["verdict"] != "block":
+        return {**told, **({"notes": notes} if notes else {})}
+    logged = {"tool": seen.tool, "args": seen.args, "reason": override}
+    tasks.happened(tx, who, governing.limits, task, "overridden", logged)
+    return {**reply, "notes": [*notes, f"overridden: {told['why']}"]}
+
+
+def ruled(
+    task: Task,
+    book: invariants.Book,
+    action: invariants.Action,
+    *,
+    now: int,
+    work: policy.Work = "other",
+) -> Reply:
+    """What the project's rules and the task's budget say of an action."""
     state = task.state
+    if not (book.rules or book.problems or state.budget):
+        return {"verdict": "allow"}
+    from handoff_memory.rules import policy  # noqa: PLC0415 - most tasks have neither
+    from handoff_memory.services import sealing  # noqa: PLC0415
+
     judged = invariants.judge(
-        *(book.rules, action, state.flags, state.approvals, tx.now),
+        *(book.rules, action, state.flags, state.approvals, now),
         edited_us=state.last_edit_at,
     )
     notes = [_finding(found) for found in judged.findings if found.approved_until is None]
     notes += [f"{one.rule_id}: {one.flag} is {one.source}" for one in judged.relied]
     if book.problems:
         notes.append(f"rules could not all be read: {book.problems[0]}")
-    if judged.verdict in {"block", "ask"}:
+    if judged.verdict in REFUSING:
         worst = judged.findings[0]
         refused = {"verdict": judged.verdict, "rule": worst.rule_id, "why": worst.message}
         return {**refused, "because": worst.because, "next": worst.way_out}
@@ -274,14 +322,14 @@ def precheck(  # noqa: PLR0913 - one argument a rule's matter
         case policy.Allow():
             pass
     reply: Reply = {"verdict": "warn" if judged.verdict == "warn" else "allow"}
-    proposed = loopguard.Proposed(who.agent, seen.tool, seen.args, state.progress, _kind(seen))
-    if told := _verdict(loopguard.foresee(_window(task), proposed)):
-        if override is None or told["verdict"] != "block":
-            return {**told, **({"notes": notes} if notes else {})}
-        logged = {"tool": seen.tool, "args": seen.args, "reason": override}
-        tasks.happened(tx, who, governing.limits, task, "overridden", logged)
-        notes.append(f"overridden: {told['why']}")
     return {**reply, "notes": notes} if notes else reply
+
+
+def looped(who: Author, task: Task, seen: Seen) -> Reply | None:
+    """What the loop guard says of an action before it is done, or None."""
+    progress = task.state.progress
+    proposed = loopguard.Proposed(who.agent, seen.tool, seen.args, progress, _kind(seen))
+    return _verdict(loopguard.foresee(_window(task), proposed))
 
 
 def approve(
@@ -297,8 +345,8 @@ def approve(
 # --- parts -------------------------------------------------------------------------------------
 
 
-def _kept(tx: Tx, who: Author, seen: Seen) -> tuple[dict[str, Any], bool]:
-    """Names of the payload in an event, and whether nobody had kept it before."""
+def keep(tx: Tx, who: Author, seen: Seen) -> tuple[dict[str, Any], bool]:
+    """Keep the payload: its names for an event, and whether nobody had kept it before."""
     if seen.payload is None:
         return {}, False
     is_new = refs.is_new(tx, seen.payload)
@@ -328,6 +376,18 @@ def _call(who: Author, seen: Seen, kept: Mapping[str, Any], task: Task) -> loopg
 
 def _kind(seen: Seen) -> loopguard.Kind:
     return "edit" if seen.edit else "call"
+
+
+def _edited(args: Mapping[str, Any], command: shell.Taken | None) -> tuple[str, ...]:
+    """Names of the files that an action changed, without their folders."""
+    written = (one.path for part in command.commands for one in part.writes) if command else ()
+    paths = dict.fromkeys((*calls.paths_of(args), *written))
+    return tuple(name for path in paths if (name := base_name(path)))[:_EDITED]
+
+
+def base_name(path: str) -> str:
+    """The last part of a path of any system."""
+    return path.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _verdict(verdict: loopguard.Verdict) -> Reply | None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import canonical, names, packet
 from handoff_memory.core.errors import EmptyHandoffError, InvalidArgumentError, TooLargeError
 from handoff_memory.core.packet import Priority, Status
 from handoff_memory.rules import redact
-from handoff_memory.services import memory, writing
-from handoff_memory.services.limits import Limits
+from handoff_memory.services import writing
+from handoff_memory.services.limits import Limits, refuse_secret
 
 DETAILS: Final = (
     "severity",
@@ -29,8 +28,7 @@ _SEVERITIES: Final = ("stable", "watch", "blocked")
 _GRADES: Final = ("observed", "declared", "inferred")
 
 
-@dataclass(frozen=True, slots=True)
-class PacketDraft:
+class PacketDraft(NamedTuple):
     """A packet that is ready to be written."""
 
     body: bytes
@@ -91,12 +89,12 @@ def draft_packet(  # noqa: PLR0913 - one keyword a field of the packet
     if expires_in is not None and not 0 < expires_in < 10**10:
         raise InvalidArgumentError("expires_in is a number of seconds from 1 on")
     recipient = None if to is None else names.agent_id(to)
-    memory.refuse_secret(limits, "agent id", recipient or "")
+    refuse_secret(limits, "agent id", recipient or "")
     wanted = tuple(dict.fromkeys(names.parse_name(pin) for pin in pins))
     if len(wanted) > packet.MAX_PINS:
         raise TooLargeError(f"at most {packet.MAX_PINS} pins, these are {len(wanted)}")
     for pin in wanted:
-        memory.refuse_secret(limits, "pin", str(pin))
+        refuse_secret(limits, "pin", str(pin))
     arguments = {
         "content": clean.value,  # without the checkout, which a retry may find changed
         "pins": [str(pin) for pin in wanted],

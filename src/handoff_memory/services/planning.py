@@ -9,9 +9,8 @@ from typing import Any, Final, Literal
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError
 from handoff_memory.rules import compass, ledger, pressure, redact, tokens
-from handoff_memory.services import lessons, sealing, tasks
-from handoff_memory.services.limits import Limits
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services import enforcement, lessons, sealing, tasks
+from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.services.tasks import Stable, Task
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import tasks as rows
@@ -53,7 +52,9 @@ def plan(tx: Tx, who: Author, governing: Governing, asked: PlanRequest) -> Reply
         return _started(tx, who, governing, asked)
     task = tasks.get(tx, who, asked.task)
     if mode == "status":
-        return status(task, governing)
+        proven = enforcement.standing(tx, who)
+        told = status(task, governing)
+        return {**told, "enforcement": proven} if proven else told
     if mode == "resume":
         return _resumed(tx, who, governing, task)
     if mode == "promote":
@@ -209,8 +210,7 @@ def _changed(
         )
     before = sealing.seal(task, governing)
     old = task.stable
-    stable = replace(
-        old,
+    stable = old._replace(
         constraints=_grown(old.constraints, asked.constraints, rewrites=rewrites),
         decisions=_grown(old.decisions, asked.decisions, rewrites=rewrites),
         plan=_stepped(_steps(old.plan, asked.plan) if asked.plan else old.plan, asked.step),

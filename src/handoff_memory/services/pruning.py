@@ -7,8 +7,8 @@ from typing import Any, Final, get_args
 from handoff_memory.core.author import Author
 from handoff_memory.core.times import SECOND
 from handoff_memory.rules import prune, tokens
-from handoff_memory.services import sealing, tasks
-from handoff_memory.services.sealing import Governing
+from handoff_memory.services import tasks
+from handoff_memory.services.limits import Governing
 from handoff_memory.services.tasks import Task
 from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Tx
@@ -49,12 +49,12 @@ def _items(task: Task) -> list[prune.Item]:
 
 def _situation(task: Task, governing: Governing, now: int) -> prune.Situation:
     last = task.state.window[-1]["at"] if task.state.window else now
-    zones = sealing.zones(task, governing)
+    stable = task.stable
+    pinned = (stable.objective, *(text for text, _ in stable.plan), stable.contract)
     return prune.Situation(
         idle_s=max(0, now - last) // SECOND,
         ttl_s=governing.cache_ttl_s,
         threshold_tokens=governing.prune_threshold_tokens,
-        prefix_tokens=(task.state.head or {}).get("tokens", 0)
-        + sum(map(tokens.estimate, (zones.objective, *zones.global_plan, zones.tool_contract))),
+        prefix_tokens=(task.state.head or {}).get("tokens", 0) + sum(map(tokens.estimate, pinned)),
         turn=task.state.calls,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from typing import Final
 
@@ -203,6 +202,8 @@ def _nearest(tx: Tx, project: str, name: Name) -> list[str]:
             row = records.by_seq(tx, hit["seq"])
             if row:
                 close.add(f"{row['scope']}/{row['key']}")
+    import difflib  # noqa: PLC0415 - only for a name that is not there
+
     return difflib.get_close_matches(str(name), sorted(close), n=_NEAREST, cutoff=0.4)
 
 

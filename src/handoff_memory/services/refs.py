@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
+from handoff_memory.core import lazy
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import CorruptRefError, NotFoundError
 from handoff_memory.rules import redact
@@ -22,11 +22,10 @@ from handoff_memory.store.engine import Row, Tx
 
 PART_BYTES: Final = 256 << 10
 _WORTH_IT: Final = 0.9  # compressed parts larger than this share of the plain ones stay plain
-_PLACEHOLDER: Final = re.compile(rb"\[redacted:[a-z0-9-]{1,40}\]")
+_PLACEHOLDER: Final = lazy.pattern(rb"\[redacted:[a-z0-9-]{1,40}\]")
 
 
-@dataclass(frozen=True, slots=True)
-class PayloadDraft:
+class PayloadDraft(NamedTuple):
     """A payload that is ready to be kept.
 
     Attributes:

@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
 from handoff_memory.core.author import Author
 from handoff_memory.core.task_state import TaskState
 from handoff_memory.rules import manifest, policy, prefix, tokens
-from handoff_memory.rules.invariants import Rule
 from handoff_memory.services import tasks
-from handoff_memory.services.limits import Limits
+from handoff_memory.services.limits import Governing
 from handoff_memory.services.tasks import Task
 from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Tx
 
 MICRO_USD: Final = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Governing:
-    """What the governor goes by beside the task.
-
-    Attributes:
-        limits: Sizes and false alarms.
-        rules: One line for each active invariant: part of the sealed head.
-        cache_ttl_s: Lifetime of a prompt cache.
-        prune_threshold_tokens: From how many tokens on pruning is worth a thought.
-        prune_mode: When what leaves.
-        window_tokens: Size of the model's context window.
-    """
-
-    limits: Limits
-    rules: tuple[str, ...] = ()
-    cache_ttl_s: int = 300
-    prune_threshold_tokens: int = 40_000
-    prune_mode: str = "cache_ttl"
-    window_tokens: int = 200_000
-
-
-def lines_of(rules: Iterable[Rule]) -> tuple[str, ...]:
-    """One line for each rule: what the sealed head says of it."""
-    return tuple(f"{rule.id} {rule.verdict}: {rule.message}" for rule in rules)
 
 
 def zones(task: Task, governing: Governing) -> prefix.Zones:
@@ -72,8 +44,16 @@ def sealed(tx: Tx, who: Author, governing: Governing, task: Task) -> Task:
     if digest in task.state.seals:
         return task
     return tasks.happened(
-        tx, who, governing.limits, task, "sealed", {"seal": digest, "hashes": asdict(hashes)}
+        tx, who, governing.limits, task, "sealed", {"seal": digest, "hashes": hashes.plain()}
     )
+
+
+def marked(tx: Tx, who: Author, governing: Governing, task: Task) -> Task:
+    """The task with a point to come back to, and its state kept as it is there."""
+    event = {"seal": seal(task, governing)}
+    task = tasks.happened(tx, who, governing.limits, task, "checkpointed", event)
+    tasks.keep_state(tx, task)
+    return task
 
 
 def drift(task: Task, governing: Governing, given: str) -> Reply | None:

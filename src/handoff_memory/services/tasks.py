@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from handoff_memory.core import canonical, task_state, times
+from handoff_memory.core import canonical, lazy, names, task_state, times
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import CorruptDatabaseError, InvalidNameError, NotFoundError
-from handoff_memory.core.names import Name
 from handoff_memory.core.task_state import Event, EventKind, TaskState
 from handoff_memory.rules import redact
-from handoff_memory.services import memory, reading, writing
+from handoff_memory.services import writing
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.writing import Reply
+from handoff_memory.store import records
 from handoff_memory.store import tasks as rows
 from handoff_memory.store.engine import Row, Tx
 
 STABLE: Final = ("objective", "constraints", "decisions", "plan", "contract")
 _EVERY: Final = 16  # events between two kept states: replaying fewer is cheaper than keeping more
-_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+_ID: Final = lazy.pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _SOURCE: Final = "osiris_plan"
 
 
-@dataclass(frozen=True, slots=True)
-class Stable:
+class Stable(NamedTuple):
     """The part of a task that its manifest seals.
 
     Attributes:
@@ -44,8 +41,7 @@ class Stable:
     contract: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """A task as it is now; `seq` is that of its newest event."""
 
     id: str
@@ -135,6 +131,8 @@ def newest(tx: Tx, project: str) -> str:
 
 def save_stable(tx: Tx, who: Author, limits: Limits, task: Task, stable: Stable) -> Task:
     """Keep what changed of the stable part, each as a new version of its record."""
+    from handoff_memory.services import memory  # noqa: PLC0415 - what only happens changes nothing
+
     for name in STABLE:
         value = _plain(getattr(stable, name))
         if value != _plain(getattr(task.stable, name)):
@@ -147,12 +145,12 @@ def save_stable(tx: Tx, who: Author, limits: Limits, task: Task, stable: Stable)
                 reserved=True,
             )
             memory.write(tx, who, draft)
-    return replace(task, stable=_stable(tx, task.project, task.id))
+    return task._replace(stable=_stable(tx, task.project, task.id))
 
 
 def with_contract(stable: Stable, contract: str) -> Stable:
     """The stable part with other tools declared."""
-    return replace(stable, contract=contract)
+    return stable._replace(contract=contract)
 
 
 def happened(
@@ -164,7 +162,7 @@ def happened(
     new = writing.append(tx, who, "event", {"task": task.id, "event": kind}, body=body)
     event = Event(new.seq, tx.now, who.agent, kind, canonical.decode(body))
     state = task_state.apply(task.state, event)
-    changed = replace(task, state=state, seq=new.seq)
+    changed = task._replace(state=state, seq=new.seq)
     # Counted, not read off the seq: where each event follows a payload, it may be odd for ever.
     if rows.unkept(tx, task.id) >= _EVERY:
         keep_state(tx, changed)
@@ -221,9 +219,11 @@ def _in_short(tx: Tx, row: Row) -> Reply:
 
 
 def _stable(tx: Tx, project: str, task_id: str) -> Stable:
+    scope = scope_of(task_id)
+    home = names.home(scope, project)
     found: dict[str, Any] = {}
     for name in STABLE:
-        row = reading.find(tx, project, Name(scope_of(task_id), name))
+        row = records.current(tx, home, scope, name)
         if row is not None and row["body"] is not None:
             found[name] = canonical.decode(row["body"])
     return Stable(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from handoff_memory.core import canonical, packet
@@ -109,4 +108,4 @@ def state_of(row: Row) -> packet.PacketState:
 
 def store_state(tx: Tx, packet_id: str, state: packet.PacketState) -> None:
     """Keep the state of a packet."""
-    packets.set_state(tx, packet_id, asdict(state))
+    packets.set_state(tx, packet_id, state._asdict())

@@ -7,7 +7,6 @@ WAL database that several processes share; `pysqlite3` bundles a newer one (docs
 
 from __future__ import annotations
 
-import sqlite3 as standard
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ else:
     try:
         import pysqlite3.dbapi2 as driver
     except ImportError:
-        driver = standard
+        import sqlite3 as driver
 
 Connection = driver.Connection
 Row = driver.Row
@@ -26,7 +25,7 @@ complete_statement = driver.complete_statement
 
 VERSION: Final[str] = driver.sqlite_version
 VERSION_INFO: Final = tuple(int(part) for part in VERSION.split("."))
-BUNDLED: Final[bool] = driver is not standard
+BUNDLED: Final = driver.__name__ != "sqlite3"
 # STRICT tables came with 3.37.
 SUITABLE: Final[bool] = VERSION_INFO >= (3, 37)
 # The WAL-reset bug; while it is there, commit, checkpoint and close exclude each other (sqlite.py).

@@ -7,8 +7,7 @@ that is hashed is rebuilt from the row's columns on verification, so a fact stan
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import entry
 from handoff_memory.store.engine import Row, Tx
@@ -130,16 +129,14 @@ _LOG_AFTER: Final = _LOG + " WHERE j.seq > :after ORDER BY j.seq LIMIT :limit"
 _LOG_NEWEST: Final = _LOG + " ORDER BY j.seq DESC LIMIT :limit"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The end of the journal."""
 
     seq: int
     chain: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """What an append gave a row."""
 
     seq: int

@@ -7,7 +7,7 @@ is additive, so that an older program of the same major goes on working with a n
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from handoff_memory.core.errors import (
@@ -19,23 +19,23 @@ from handoff_memory.store import driver
 
 APPLICATION_ID: Final = 0x484D656D  # "HMem": this file is ours
 MAJOR: Final = 1
+_STEPS: Final = Path(__file__).parent / "schema" / "sqlite"
 
 
 @cache
 def steps() -> tuple[tuple[int, str], ...]:
     """(number, SQL) of every step that this program knows, in order."""
-    folder = files("handoff_memory.store") / "schema" / "sqlite"
-    found = (
-        (int(file.name[:4]), file.read_text("utf-8"))
-        for file in folder.iterdir()
-        if file.name.endswith(".sql")
-    )
-    return tuple(sorted(found))
+    return tuple((_number(file), file.read_text("utf-8")) for file in sorted(_STEPS.glob("*.sql")))
 
 
+@cache
 def newest() -> int:
     """The number of the newest step that this program knows."""
-    return steps()[-1][0]
+    return max(map(_number, _STEPS.glob("*.sql")))
+
+
+def _number(file: Path) -> int:
+    return int(file.name[:4])
 
 
 def inspect(conn: driver.Connection) -> int:

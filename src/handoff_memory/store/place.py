@@ -10,12 +10,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import stat
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from handoff_memory.core import errors
 
@@ -90,7 +89,7 @@ def _create(path: Path) -> None:
         if not folder.is_dir():
             with suppress(FileExistsError):  # another process was faster, here and below
                 folder.mkdir(mode=0o700)
-    temporary = path.with_name(f".handoff-memory-{secrets.token_hex(8)}")
+    temporary = path.with_name(f".handoff-memory-{os.urandom(8).hex()}")
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
     os.close(os.open(temporary, flags, 0o600))
     try:
@@ -148,8 +147,7 @@ def _mount(path: Path, mountinfo: str | None) -> tuple[str, str] | None:
     return best
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Which file this is, whatever its name; an open file's is never given to another file."""
 
     device: int

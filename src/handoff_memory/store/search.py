@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Final, Literal, NamedTuple
 
 from handoff_memory.store.engine import Row, Tx
@@ -137,8 +136,7 @@ class Text(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """Which versions a search may return.
 
     Attributes:
@@ -176,10 +174,10 @@ def supersede(tx: Tx, seq: int, text: Text) -> None:
 def matching(tx: Tx, match: str, wanted: Filter, *, reach: Reach, limit: int) -> list[Row]:
     """`seq` and `found` (matches ranked, at most `CANDIDATES` a table), best first."""
     return tx.all(
-        _MATCHING[reach], match=match, limit=limit, candidates=CANDIDATES, **asdict(wanted)
+        _MATCHING[reach], match=match, limit=limit, candidates=CANDIDATES, **wanted._asdict()
     )
 
 
 def listed(tx: Tx, wanted: Filter, *, reach: Reach, limit: int, below: int = _NEVER) -> list[Row]:
     """`seq` of what the filter lets through below a seq, newest first."""
-    return tx.all(_LISTING[reach], limit=limit, below=below, **asdict(wanted))
+    return tx.all(_LISTING[reach], limit=limit, below=below, **wanted._asdict())

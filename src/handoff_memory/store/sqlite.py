@@ -7,13 +7,11 @@ thread that opened it. Driver errors become ours here and nowhere else.
 from __future__ import annotations
 
 import os
-import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from handoff_memory.core import errors
 from handoff_memory.core.errors import BusyError, MemoryFault
@@ -77,8 +75,7 @@ def as_fault(error: driver.DriverError) -> MemoryFault:
     return kind(f"{sentence} ({error})", sqlite=getattr(error, "sqlite_errorname", "") or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """What it takes to open a database.
 
     Attributes:
@@ -397,4 +394,6 @@ def _patiently(step: Callable[[], T], until: float) -> T:
             busy = driver.result_code(error) & 0xFF in {5, 6}
             if not busy or time.monotonic() > until:
                 raise
+        import random  # noqa: PLC0415 - for the few that have to wait
+
         time.sleep(random.uniform(0.002, 0.02))  # noqa: S311 - jitter, not a secret

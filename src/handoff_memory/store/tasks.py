@@ -18,6 +18,12 @@ _COUNT: Final = "SELECT count(*) AS tasks FROM tasks WHERE project = :project"
 _LATEST_OF: Final = """
     SELECT e.task FROM events e JOIN tasks t ON t.task = e.task
     WHERE t.project = :project AND e.agent = :agent ORDER BY e.seq DESC LIMIT 1"""
+_LATEST_AT_WORK: Final = """
+    SELECT e.task FROM events e JOIN tasks t ON t.task = e.task
+    WHERE t.project = :project AND e.agent = :agent
+        AND (substr(e.task, 1, length(:apart)) <> :apart OR e.task = :own)
+    ORDER BY e.seq DESC LIMIT 1"""
+_LAST_EVENT: Final = "SELECT event FROM events WHERE task = :task ORDER BY seq DESC LIMIT 1"
 _EVENTS: Final = """
     SELECT seq, at, agent, event, body FROM events WHERE task = :task AND seq > :after
     ORDER BY seq"""
@@ -51,6 +57,18 @@ def latest_of(tx: Tx, project: str, agent: str) -> str | None:
     """The task in which an agent did something last."""
     found = tx.one(_LATEST_OF, project=project, agent=agent)
     return str(found["task"]) if found else None
+
+
+def latest_at_work(tx: Tx, project: str, agent: str, *, apart: str, own: str) -> str | None:
+    """The task in which an agent did something last; of those whose id begins `apart`, only own."""
+    found = tx.one(_LATEST_AT_WORK, project=project, agent=agent, apart=apart, own=own)
+    return str(found["task"]) if found else None
+
+
+def last_event(tx: Tx, task: str) -> str | None:
+    """What happened last in a task."""
+    found = tx.one(_LAST_EVENT, task=task)
+    return str(found["event"]) if found else None
 
 
 def events(tx: Tx, task: str, after: int = 0) -> Iterator[Row]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """A path that a command writes.
 
     Attributes:
@@ -20,8 +19,7 @@ class Write:
     ending: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """One simple command.
 
     Attributes:
@@ -41,8 +39,7 @@ class Command:
     name_known: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(NamedTuple):
     """What a command line came apart into; every command stands in the order of the text.
 
     Attributes:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
+from handoff_memory.core import lazy
 from handoff_memory.core.shell.words import Word
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapper:
+class Wrapper(NamedTuple):
     """A program that runs the command in its arguments.
 
     Attributes:
@@ -110,13 +109,13 @@ INTERPRETERS: Final[Mapping[str, str]] = {
 }
 # Their little languages can run a command, too.
 SCRIPTED: Final = word_set("sed gsed awk gawk mawk nawk")
-_SUBCOMMAND: Final = re.compile(r"[A-Za-z][\w:-]{0,63}")
-_VERSION: Final = re.compile(r"[\d.]+$")
-_LONG_INLINE: Final = re.compile(
+_SUBCOMMAND: Final = lazy.pattern(r"[A-Za-z][\w:-]{0,63}")
+_VERSION: Final = lazy.pattern(r"[\d.]+$")
+_LONG_INLINE: Final = lazy.pattern(
     r"--(?:eval|print|exec|execute)(?:=.*)?|-(?:command|encodedcommand|enc|ec)|/[ck]|eval",
     re.DOTALL,
 )
-_ASKS: Final = re.compile(r"--?(?:version|help)|-[vVh]")
+_ASKS: Final = lazy.pattern(r"--?(?:version|help)|-[vVh]")
 # Run what cannot be seen here.
 OPAQUE: Final = word_set(
     "eval source . alias parallel iex invoke-expression expect at batch crontab"
@@ -258,8 +257,7 @@ def folder_roots(words: Sequence[Word]) -> list[Word]:
     return roots[:8] or [Word(".")]
 
 
-@dataclass(frozen=True, slots=True)
-class Unwrapped:
+class Unwrapped(NamedTuple):
     """What stands behind a prefix."""
 
     command: tuple[Word, ...]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
+from handoff_memory.core import lazy
 from handoff_memory.core.shell import programs, writes
 from handoff_memory.core.shell.commands import Command, Write
 from handoff_memory.core.shell.words import Operator, Redirection, Scanner, Token, Word
@@ -16,29 +16,33 @@ _MAX_COMMANDS: Final = 5_000
 _MAX_NESTING: Final = 16
 _MAX_FOLDERS: Final = 8
 _MAX_PATH: Final = 4096
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*+(?:\[[^\]]*+\])?\+?=")
+_ASSIGNMENT: Final = lazy.pattern(r"[A-Za-z_]\w*+(?:\[[^\]]*+\])?\+?=")
 _SKIPPED: Final = frozenset("if then else elif fi while until do done esac ! { }".split())  # noqa: SIM905
 _WITH_WORDS: Final = frozenset({"case", "[[", "for", "select", "function"})
 _CASE_ENDS: Final = frozenset({";;", ";&", ";;&"})
-_NO_FILE: Final = re.compile(
+_NO_FILE: Final = lazy.pattern(
     r"/dev/(?:null|stdin|stdout|stderr|tty|fd/\d{1,3})|nul|\$null", re.IGNORECASE
 )
-_WILD: Final = re.compile(r"[*?\]}]")
-_STREAM: Final = re.compile(r"\d{1,3}-?|-")
+_WILD: Final = lazy.pattern(r"[*?\]}]")
+_STREAM: Final = lazy.pattern(r"\d{1,3}-?|-")
 _WRITING: Final = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _TOO_DEEP: Final = "nested too deep, or too many commands"
 _UNKNOWN: Final = Word("…", exact=False)
 
 
-@dataclass(slots=True)
 class Folders:
     """The directories that may be in effect; None where they cannot be known.
 
     After `cd x &&` only x is; after `cd x;` the old one may still be, since x may not exist.
     """
 
-    now: tuple[str, ...] | None = ("",)
-    before: tuple[str, ...] = ()
+    def __init__(self, now: tuple[str, ...] | None = ("",), before: tuple[str, ...] = ()) -> None:
+        self.now = now
+        self.before = before
+
+    def copy(self) -> Folders:
+        """The same directories, for what a subshell does with them."""
+        return Folders(self.now, self.before)
 
     def enter(self, target: Word | None) -> None:
         """A `cd` ran; to the home directory where it has no target."""
@@ -61,29 +65,28 @@ class Folders:
         self.before = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Streams:
+class _Streams(NamedTuple):
     """What a simple command reads and writes by redirections."""
 
     writes: tuple[writes.Target, ...] = ()
     document: Word | None = None
 
 
-@dataclass(slots=True)
 class _Simple:
     """The words and redirections of one simple command, as they are met."""
 
-    words: list[Word] = field(default_factory=list)
-    redirections: list[Redirection] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.words: list[Word] = []
+        self.redirections: list[Redirection] = []
 
 
-@dataclass(slots=True)
 class Walk:
     """Goes through the tokens of a command line and collects what may run."""
 
-    commands: list[Command] = field(default_factory=list)
-    doubts: set[str] = field(default_factory=set)
-    depth: int = 0
+    def __init__(self) -> None:
+        self.commands: list[Command] = []
+        self.doubts: set[str] = set()
+        self.depth = 0
 
     def text(self, text: str, folders: Folders | None = None) -> None:
         """Take a whole command line apart."""
@@ -123,7 +126,7 @@ class Walk:
             self.doubts.add("a parenthesis within a command")
         self._close(simple, folders)
         if operator == "(":
-            outer.append(replace(folders))
+            outer.append(folders.copy())
         elif operator == ")" and outer:  # what a subshell entered, it leaves
             kept = outer.pop()
             folders.now, folders.before = kept.now, kept.before
@@ -175,7 +178,7 @@ class Walk:
         word = token.target if isinstance(token, Redirection) else token
         if isinstance(word, Word):
             for tokens in word.inner:
-                self._tokens(tokens, replace(folders))
+                self._tokens(tokens, folders.copy())
 
     # --- simple commands ------------------------------------------------------------------------
 
@@ -230,7 +233,7 @@ class Walk:
             given = [
                 word.text.partition("=")[2] if name == "alias" else word.text for word in words[1:]
             ]
-            self.text((" " if name == "eval" else "\n").join(given), replace(folders))
+            self.text((" " if name == "eval" else "\n").join(given), folders.copy())
         self._record(words, streams, folders)
         for command in (*programs.executed(name, words), *programs.tails(words)):
             self._nested(command, folders)
@@ -242,7 +245,7 @@ class Walk:
             self.doubts.add(_TOO_DEEP)
             return
         self.depth += 1
-        self._run(words, streams or _Streams(), replace(folders))
+        self._run(words, streams or _Streams(), folders.copy())
         self.depth -= 1
 
     def _enter(self, name: str, words: Sequence[Word], folders: Folders) -> None:
@@ -263,15 +266,15 @@ class Walk:
         """The command behind a prefix such as `sudo -u x` or `timeout 5`."""
         found = programs.unwrapped(wrapper, words)
         for script in found.scripts:
-            self._line(script, replace(folders))
+            self._line(script, folders.copy())
         if found.folder is not None:
-            folders = replace(folders)
+            folders = folders.copy()
             folders.enter(found.folder)
         if name in programs.JOINS and found.command:
             if not all(word.exact for word in found.command):
                 self.doubts.add(f"{name} runs what cannot be seen")
             rest = found.command[:1] if name == "trap" else found.command
-            self.text(" ".join(word.text for word in rest), replace(folders))
+            self.text(" ".join(word.text for word in rest), folders.copy())
         elif found.command:
             adds = (_UNKNOWN,) if wrapper.adds else ()
             self._nested((*found.command, *adds), folders, streams)
@@ -287,12 +290,12 @@ class Walk:
             if not given.plain:
                 self.doubts.add("a shell without its command")
             for line in given.plain[:1]:
-                self._line(line, replace(folders))
+                self._line(line, folders.copy())
         elif given.plain and "-s" not in given.options:
             if not given.plain[0].exact or given.plain[0].text.startswith(("-", "/dev/")):
                 self.doubts.add("a shell runs what cannot be seen")
         elif streams.document is not None:
-            self._line(streams.document, replace(folders))
+            self._line(streams.document, folders.copy())
         elif not {"--version", "--help"} & set(given.options):
             self.doubts.add("a shell reads its commands")
 
@@ -314,7 +317,7 @@ class Walk:
         if len(self.commands) >= _MAX_COMMANDS:
             self.doubts.add(_TOO_DEEP)
             return
-        folders = replace(folders)
+        folders = folders.copy()
         found: list[writes.Target] | None = [] if is_shell or not words else writes.writes(words)
         name_known = not words or words[0].exact
         if words and programs.base_name(words[0].text) == "git":

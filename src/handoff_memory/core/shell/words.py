@@ -7,26 +7,26 @@ the text does not close, or what is not known here, is a doubt.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
+
+from handoff_memory.core import lazy
 
 MAX_NESTING: Final = 24
 _OPERATORS: Final = ("&&", "||", ";;&", ";;", ";&", "|&", ";", "&", "|", "(", ")", "\n")
-_REDIRECTION: Final = re.compile(r"\d{0,3}(?:&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>)")
-_PLAIN: Final = re.compile(r"[^ \t\r\n\\'\"`$&|;()<>*?\[{~]++")
-_IN_QUOTES: Final = re.compile(r"[^\"\\$`]++")
-_IN_DOCUMENT: Final = re.compile(r"[^\\$`]++")
+_REDIRECTION: Final = lazy.pattern(r"\d{0,3}(?:&>>|&>|<<<|<<-|<<|<>|<&|>>|>\||>&|<|>)")
+_PLAIN: Final = lazy.pattern(r"[^ \t\r\n\\'\"`$&|;()<>*?\[{~]++")
+_IN_QUOTES: Final = lazy.pattern(r"[^\"\\$`]++")
+_IN_DOCUMENT: Final = lazy.pattern(r"[^\\$`]++")
 _ENDS: Final = frozenset(" \t\r\n&|;()")
-_VARIABLE: Final = re.compile(r"\$(?:[A-Za-z_]\w*+|[0-9@*#?$!-])")
-_BRACES: Final = re.compile(r"\{[^\s{}]*(?:,|\.\.)")
-_ESCAPE: Final = re.compile(
+_VARIABLE: Final = lazy.pattern(r"\$(?:[A-Za-z_]\w*+|[0-9@*#?$!-])")
+_BRACES: Final = lazy.pattern(r"\{[^\s{}]*(?:,|\.\.)")
+_ESCAPE: Final = lazy.pattern(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL
 )
 _NAMED_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b"}
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word of a command.
 
     Attributes:
@@ -44,15 +44,13 @@ class Word:
     inner: tuple[tuple[Token, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """What stands between commands; also the end of a line."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Redirection:
+class Redirection(NamedTuple):
     """An operator such as `>` and the word behind it; of a here-document, the body."""
 
     operator: str
@@ -62,8 +60,7 @@ class Redirection:
 Token: TypeAlias = Word | Operator | Redirection
 
 
-@dataclass(slots=True)
-class _Pending:
+class _Pending(NamedTuple):
     """A here-document whose body begins at the next line."""
 
     at: int
@@ -71,15 +68,15 @@ class _Pending:
     is_indented: bool
 
 
-@dataclass(slots=True)
 class _Builder:
     """A word in the making; its pieces are joined once, so that a long one takes linear time."""
 
-    pieces: list[str] = field(default_factory=list)
-    inner: list[tuple[Token, ...]] = field(default_factory=list)
-    exact: bool = True
-    plain: bool = True
-    stem: str | None = None
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.inner: list[tuple[Token, ...]] = []
+        self.exact = True
+        self.plain = True
+        self.stem: str | None = None
 
     def add(self, piece: Word) -> None:
         if self.stem is None and piece.stem is not None:
@@ -94,15 +91,15 @@ class _Builder:
         return Word(text, self.exact, self.plain, self.stem, tuple(self.inner))
 
 
-@dataclass(slots=True)
 class Scanner:
-    """Reads one text from left to right, once."""
+    """Reads one text from left to right, once; adds what it cannot tell to the doubts."""
 
-    text: str
-    doubts: set[str] = field(default_factory=set)
-    depth: int = 0
-    at: int = 0
-    _waiting: list[_Pending] = field(default_factory=list)
+    def __init__(self, text: str, doubts: set[str], depth: int = 0) -> None:
+        self.text = text
+        self.doubts = doubts
+        self.depth = depth
+        self.at = 0
+        self._waiting: list[_Pending] = []
 
     def tokens(self, *, closed_by: str = "") -> tuple[Token, ...]:
         """The tokens up to the end, or to the parenthesis that closes this nesting."""
@@ -222,7 +219,7 @@ class Scanner:
                 return self._single()
             case '"':
                 self.at += 1
-                return replace(self._quoted('"'), plain=False)
+                return self._quoted('"')._replace(plain=False)
             case "\\":
                 self.at += 2
                 escaped = self.text[self.at - 1 : self.at]
@@ -310,7 +307,7 @@ class Scanner:
             return self._ansi_quoted()
         if following == '"' and not is_quoted:
             self.at += 2
-            return replace(self._quoted('"'), plain=False)
+            return self._quoted('"')._replace(plain=False)
         if variable := _VARIABLE.match(self.text, begin):
             self.at = variable.end()
             return Word(variable[0], exact=False)

@@ -7,22 +7,20 @@ all the same is seen afterwards, by the observed edit.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
+from handoff_memory.core import lazy
 from handoff_memory.core.shell.programs import base_name, folder_roots, git_operands, word_set
 from handoff_memory.core.shell.words import Word
 
 
-@dataclass(frozen=True, slots=True)
-class Operands:
+class Operands(NamedTuple):
     """A command's options and the words that are none."""
 
     options: tuple[str, ...]
     plain: tuple[Word, ...]
-    values: Mapping[str, Word] = field(default_factory=dict)
+    values: Mapping[str, Word] = {}
 
     def has(self, letters: str, *long: str) -> bool:
         """Whether a short option is among the clusters, or a long one stands there."""
@@ -56,8 +54,7 @@ def operands(words: Sequence[Word], valued: frozenset[str] = frozenset()) -> Ope
     return Operands(tuple(options), tuple(plain), values)
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """A path that a command writes, or all that lies below it (`is_tree`)."""
 
     word: Word
@@ -66,9 +63,9 @@ class Target:
 
 _HERE: Final = Target(Word("."), is_tree=True)
 # What a script of sed or awk does beyond printing: write a file, run a command.
-_SED_WRITES: Final = re.compile(r"(?:^|[;{}\n/0-9$! ])[we] +\S|/[gpiI0-9]*[we][gpiI0-9]*(?: |$)")
-_IN_PLACE: Final = re.compile(r"--in-place|-[A-Za-z]{0,8}?i")
-_AWK_ACTS: Final = re.compile(r"system|\||getline|print[^;}\n]*>|@")
+_SED_WRITES: Final = lazy.pattern(r"(?:^|[;{}\n/0-9$! ])[we] +\S|/[gpiI0-9]*[we][gpiI0-9]*(?: |$)")
+_IN_PLACE: Final = lazy.pattern(r"--in-place|-[A-Za-z]{0,8}?i")
+_AWK_ACTS: Final = lazy.pattern(r"system|\||getline|print[^;}\n]*>|@")
 
 
 def writes(words: Sequence[Word]) -> list[Target] | None:

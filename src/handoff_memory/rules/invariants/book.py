@@ -15,15 +15,14 @@ from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore import GitIgnorePatternError
 
 from handoff_memory.core.errors import InvalidInvariantsError
+from handoff_memory.rules.invariants.contents import Book, Problem
 from handoff_memory.rules.invariants.rule import (
     SEVERITY,
     ArgTest,
-    Book,
     Equals,
     Glob,
     OneOf,
     Paths,
-    Problem,
     Require,
     Rule,
     VerdictName,

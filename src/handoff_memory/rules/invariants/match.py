@@ -9,13 +9,14 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import Any, Final, assert_never
 
-from handoff_memory.core.shell import Command, Taken, Write
+from handoff_memory.core.shell import Command, Write
+from handoff_memory.rules.invariants.action import Action
 from handoff_memory.rules.invariants.rule import ArgTest, Equals, Glob, OneOf, Paths, When
 
 _WILD: Final = re.compile(r"[*?\[]")
@@ -31,33 +32,6 @@ class Match(IntEnum):
     NO = 0
     MAYBE = 1
     YES = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """What an agent is about to do.
-
-    Attributes:
-        tool: As the client calls it: `Bash`, `git.commit`, `mcp__git__git_commit`.
-        args: The tool's arguments.
-        agent: Who acts.
-        branch: The repository's branch; None where it is not known.
-        writes: Paths that the tool changes; with links resolved and as given, both count.
-        reads: Paths that it only reads.
-        command: The shell command in it, taken apart.
-        root: The repository's folder, absolute.
-        folds_case: Whether the file system takes `Tests` and `tests` for one.
-    """
-
-    tool: str
-    args: Mapping[str, Any] = field(default_factory=dict)
-    agent: str = ""
-    branch: str | None = None
-    writes: tuple[str, ...] = ()
-    reads: tuple[str, ...] = ()
-    command: Taken | None = None
-    root: str = ""
-    folds_case: bool = False
 
 
 @dataclass(frozen=True, slots=True)

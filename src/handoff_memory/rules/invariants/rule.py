@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 VerdictName: TypeAlias = Literal["allow", "warn", "ask", "block"]
 SEVERITY: Final[tuple[VerdictName, ...]] = ("allow", "warn", "ask", "block")
@@ -80,24 +81,3 @@ class Rule:
     verdict: VerdictName = "block"
     fail_closed: bool = False
     line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong with a file of rules, and where."""
-
-    file: str
-    line: int
-    field: str
-    message: str
-
-    def __str__(self) -> str:  # type: ignore[explicit-override]
-        return f"{self.file}:{self.line}: {self.field}: {self.message}"
-
-
-@dataclass(frozen=True, slots=True)
-class Book:
-    """The rules that could be read, which hold, and what is wrong with the rest."""
-
-    rules: tuple[Rule, ...] = ()
-    problems: tuple[Problem, ...] = ()

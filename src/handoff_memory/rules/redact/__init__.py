@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from handoff_memory.core.canonical import JsonValue
 
-from handoff_memory.rules.redact.kinds import FOLDED_ROWS, LONG_WORD, TOKEN_ROWS, Row
+from handoff_memory.rules.redact.kinds import AFTER_NAME, FOLDED_ROWS, LONG_WORD, TOKEN_ROWS, Row
 
 T = TypeVar("T")
 
@@ -26,8 +25,7 @@ _ROUNDS = 8  # a replaced secret can lay bare another; more often than this only
 _REREAD = 256  # a rejected bare value longer than this is not searched again
 
 
-@dataclass(frozen=True, slots=True)
-class Redacted(Generic[T]):
+class Redacted(NamedTuple, Generic[T]):
     """What is left to store, and the kinds that were replaced: sorted, each once."""
 
     value: T
@@ -46,14 +44,20 @@ def _possible(text: str) -> list[Row]:
     raw = text.encode("utf-8", "surrogatepass")
     words = raw.translate(_SPACED).split()
     tokens = b" ".join([word for word in words if len(word) >= LONG_WORD])
-    folded = raw.lower()
+    folded = raw.lower() + b"\n"
     return [
         row
         for rows, subject in ((TOKEN_ROWS, tokens), (FOLDED_ROWS, folded))
         if subject  # short words hold no token, and are what most texts are made of
         for row in rows
-        if any(hint in subject for hint in row.hints)
+        if any(_occurs(hint, subject, named=row.name is not None) for hint in row.hints)
     ]
+
+
+def _occurs(hint: bytes, subject: bytes, *, named: bool) -> bool:
+    if hint not in subject:
+        return False
+    return not named or any(hint + after in subject for after in AFTER_NAME)
 
 
 def _fold(text: str) -> str:
@@ -96,14 +100,14 @@ def _scrub(text: str, rows: Iterable[Row], allowed: frozenset[str], kinds: set[s
     return text
 
 
-@dataclass(frozen=True, slots=True)
 class _Search:
     """What one call looks for, and the kinds that it has found so far."""
 
-    rows: Sequence[Row]
-    allowed: frozenset[str]
-    kinds: set[str]
-    seen: dict[str, str] = field(default_factory=dict)
+    def __init__(self, rows: Sequence[Row], allowed: frozenset[str], kinds: set[str]) -> None:
+        self.rows = rows
+        self.allowed = allowed
+        self.kinds = kinds
+        self.seen: dict[str, str] = {}
 
     def text(self, text: str) -> str:
         """As `_scrub`; keys and words repeat, so each is looked at once."""

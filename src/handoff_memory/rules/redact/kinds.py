@@ -12,16 +12,19 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
+
+from handoff_memory.core import lazy
 
 Check: TypeAlias = Callable[[str], bool]
 LONG_WORD = 16  # no token row matches fewer characters; a test holds them to it
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One kind of secret. The last group that matched is the secret; without groups, all of it."""
+class Row(NamedTuple):
+    """One kind of secret. The last group that matched is the secret; without groups, all of it.
+
+    Of a row with a name, the hints are what the name can end in, and one of `AFTER_NAME` follows.
+    """
 
     kind: str
     hints: tuple[bytes, ...]
@@ -34,7 +37,7 @@ class Row:
 # --- does a value look like a secret? -------------------------------------------------------------
 
 # Values that stand where a password would, and clearly are none.
-_STAND_IN = re.compile(
+_STAND_IN = lazy.pattern(
     r"""(?ixsa)
       (?: \[redacted:[a-z0-9-]+\] )+
     | [*\u2022.\u2026x_\-\#?=]+ | \|[-+]? | >[-+]?                     # masks, YAML block marks
@@ -57,14 +60,16 @@ _STAND_IN = re.compile(
     | (?:~|\.{1,2}|[a-z]:)[/\\][\w@.\\/\ -]* | /[\w@.-]+(?:/[\w@.-]*)+ # a path
     """
 )
-_WORD = re.compile(r"[A-Za-z0-9]+")
+_WORD = lazy.pattern(r"[A-Za-z0-9]+")
 # What a person would write: a word, CamelCase, an acronym, a number; the words with a short count.
-_PLAIN = re.compile(
+_PLAIN = lazy.pattern(
     r"(?:[a-z]{0,23}|[A-Z]{0,23}|[a-z]{0,18}(?:[A-Z]{1,5}[a-z]{2,18}\d{0,5}){1,12}[A-Z]{0,3})\d{0,4}"
     r"|\d{0,13}"
 )
-_NO_CREDENTIAL = re.compile(r"\s|://|^(?:sha\d+|md5|blake\w+)[:-]")
-_IDENTIFIER = re.compile(r"[0-9A-Fa-f]{7,64}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
+_NO_CREDENTIAL = lazy.pattern(r"\s|://|^(?:sha\d+|md5|blake\w+)[:-]")
+_IDENTIFIER = lazy.pattern(
+    r"[0-9A-Fa-f]{7,64}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+)
 
 
 def _entropy_bits(text: str) -> float:
@@ -166,7 +171,7 @@ def _token(line: str) -> Row:
     discord_id = "|".join(rf"(?<=[MNO][\w-]{{{length}}}\.)" for length in range(23, 28))
     pattern = re.sub(r"(?<!\?)<(?![!=])(.+?)>", _left, pattern).replace("DISCORD_ID", discord_id)
     check = _is_random if kind in _OFTEN_WORDS else None
-    return Row(kind, tuple(hints.encode().split(b",")), re.compile(pattern, re.ASCII), check)
+    return Row(kind, tuple(hints.encode().split(b",")), lazy.pattern(pattern, re.ASCII), check)
 
 
 # From the end of a name to the end of its value. The quote may be escaped (JSON inside JSON); a
@@ -186,6 +191,11 @@ _ASSIGNED = (
     rf"(?:{_TYPE}[ \t]{{0,8}}(?::=|=>|={{1,3}})|:(?!:)\*{{0,2}}|>(?=[^\s<]{{1,256}}</))[ \t]{{0,8}}"
     + _VALUE
 )
+# What follows a name for `_ASSIGNED` to match, and the end of an object's key.
+AFTER_NAME = (
+    *(bytes([one]) for one in b"\\\"'`* \t:=>&\n"),
+    *(b"optional[", b"str", b"bytes", b"secretstr"),
+)
 _OPTION = r"--(?=[a-z])[a-z-]{0,30}?(?:%s)[ \t]{1,4}(?P<close>(?!-))?" + _VALUE
 _HEADER = (
     r"authorization\\{0,7}[\"']?[ \t]?[:=,][ \t]?\\{0,7}[\"']?"
@@ -201,13 +211,13 @@ _PEM = (
 
 
 def _beside(kind: str, hints: str, pattern: str, check: Check | None = None) -> Row:
-    compiled = re.compile(pattern, re.ASCII)
-    return Row(kind, tuple(hints.encode().split(b",")), compiled, check, folded=True)
+    form = lazy.pattern(pattern, re.ASCII)
+    return Row(kind, tuple(hints.encode().split(b",")), form, check, folded=True)
 
 
 def _named(kind: str, hints: str, name: str, check: Check) -> Row:
     row = _beside(kind, hints, f"(?:{name}){_ASSIGNED}", check)
-    return replace(row, name=re.compile(rf"(?:{name})\Z", re.ASCII))
+    return row._replace(name=lazy.pattern(rf"(?:{name})\Z", re.ASCII))
 
 
 def _compound(last: str, firsts: str) -> str:
@@ -239,11 +249,20 @@ FOLDED_ROWS = (
         r"(?:bearer|basic)(?:[ \t]|%20){1,4}([\w.~+/=-]{10,})",
         _is_credential,
     ),
-    _beside("password", "passw", _OPTION % "passw(?:or)?d", _is_password),
-    _beside("credential", "token,secret,key", _OPTION % "token|secret|key", _is_credential),
-    _named("aws-secret-key", "secret", r"secret[_ -]?access[_ -]?key", _is_credential),
+    _beside(
+        *("password", "password ,password\t,passwd ,passwd\t", _OPTION % "passw(?:or)?d"),
+        _is_password,
+    ),
+    _beside(
+        *("credential", "token ,token\t,secret ,secret\t,key ,key\t", _OPTION % "token|secret|key"),
+        _is_credential,
+    ),
+    _named("aws-secret-key", "key", r"secret[_ -]?access[_ -]?key", _is_credential),
     _named("api-key", "key", _KEYS, _is_credential),
-    _named("password", "passw,passphrase,pwd", "passw(?:or[dt]|d)|passphrase|pwd", _is_password),
+    _named(
+        *("password", "password,passwort,passwd,passphrase,pwd"),
+        *("passw(?:or[dt]|d)|passphrase|pwd", _is_password),
+    ),
     _named("password", "pass", _PASSES, _is_password),
     _named("token", "token", _CREDENTIAL_TOKENS, _is_credential),
     _named("token", "token", _OTHER_TOKENS, _is_token),
