@@ -23,6 +23,8 @@ from amfs import AgentMemory
 from handoff_memory.amfs import MemoryAdapter
 from senselab import worker
 
+pytestmark = pytest.mark.stress
+
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[AgentMemory]:
