@@ -18,6 +18,7 @@ from amfs import AgentMemory, OutcomeType
 from amfs.factory import create_adapter
 from amfs_core.exceptions import AdapterError, VersionConflictError
 from amfs_core.models import (
+    ArtifactRef,
     Commit,
     DecisionTrace,
     Event,
@@ -138,11 +139,19 @@ def test_what_no_json_holds_is_refused_and_nothing_is_written(
 
 
 def test_a_secret_is_replaced_before_anything_is_hashed(scout: AgentMemory, tmp_path: Path) -> None:
-    written = scout.write("a", "b", {"note": f"use {TOKEN}"}, shared=False)
+    written = scout.write(
+        "a",
+        "b",
+        {"note": f"use {TOKEN}"},
+        shared=False,
+        pattern_refs=[f"see/{TOKEN}"],
+        artifact_refs=[ArtifactRef(uri=f"https://host/?token={TOKEN}")],
+    )
     scout.commit_outcome("run", OutcomeType.SUCCESS, task_input=f"with {TOKEN}")
     scout.adapter.close()
 
-    assert "[redacted:" in written.value["note"]
+    said = (written.value["note"], written.artifact_refs[0].uri, *written.provenance.pattern_refs)
+    assert ["[redacted:" in text for text in said] == [True] * 3
     assert scout.verify()["corrupted"] == []
     scout.adapter.close()
     assert TOKEN.encode() not in (tmp_path / "memory.db").read_bytes()

@@ -144,14 +144,14 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
             VersionConflictError: As for `write`; nothing was written.
         """
         with promised():
-            drafts = [(entry, self._draft(entry)) for entry in entries]
-            cited = {draft.name for _, draft in drafts}
+            drafts = [(self._cleaned(entry), self._draft(entry)) for entry in entries]
+            named = {draft.name for _, draft in drafts}
 
             def append(tx: Tx) -> Entries:
                 begun: set[EntryName] = set()
                 return [self._append(tx, entry, draft, begun) for entry, draft in drafts]
 
-            return self._changed(cited, append)
+            return self._changed(named, append)
 
     def commit_outcome(self, record: OutcomeRecord) -> Entries:
         """Keep an outcome and let it move what it cites, by the SDK's own functions.
@@ -161,8 +161,7 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
         """
         with promised():
             who = self._author(record.agent_id, None)
-
-            cited = {self._name(path, key, _MAIN) for path, key in cited_entries(record)}
+            named = {self._name(path, key, _MAIN) for path, key in cited_entries(record)}
 
             def commit(tx: Tx) -> Entries:
                 made = self._first_report(tx, record)
@@ -174,7 +173,7 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
                 known = (_version(tx, self._name(p, k, _MAIN), number) for p, k, number in made)
                 return [entry for entry in known if entry is not None]
 
-            return self._changed(cited, commit)
+            return self._changed(named, commit)
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -217,6 +216,12 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
 
         with promised():
             return self._read(listed)
+
+    def _cleaned(self, entry: MemoryEntry) -> MemoryEntry:
+        """The entry without secrets in what it refers to; names and the value have checks."""
+        said = entries.references(entry)
+        clean = service.without_secrets(self._limits, said) if said else said
+        return entry if clean == said else entries.referring(entry, clean)
 
     def _draft(self, entry: MemoryEntry) -> EntryDraft:
         try:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from amfs_core.hashing import content_hash, integrity_chain_hash
-from amfs_core.models import MemoryEntry, MemoryType
+from amfs_core.models import ArtifactRef, MemoryEntry, MemoryType
 
 from handoff_memory.core import canonical, confidence
 from handoff_memory.store.engine import Row
@@ -68,6 +68,22 @@ def fields_of(entry: MemoryEntry) -> dict[str, Any]:
         fields[name] = getattr(entry, name)
     fields["provenance"] = entry.provenance.model_dump(mode="json", exclude={"agent_id"})
     return fields
+
+
+def references(entry: MemoryEntry) -> dict[str, Any]:
+    """What an entry refers to, empty where it is nothing."""
+    refs = entry.provenance.pattern_refs
+    if not (refs or entry.artifact_refs):
+        return {}
+    artifacts = [ref.model_dump(mode="json") for ref in entry.artifact_refs]
+    return {"pattern_refs": refs, "artifact_refs": artifacts}
+
+
+def referring(entry: MemoryEntry, said: dict[str, Any]) -> MemoryEntry:
+    """The entry with other references."""
+    provenance = entry.provenance.model_copy(update={"pattern_refs": said["pattern_refs"]})
+    artifacts = [ArtifactRef.model_validate(ref) for ref in said["artifact_refs"]]
+    return entry.model_copy(update={"provenance": provenance, "artifact_refs": artifacts})
 
 
 def labels(entry: MemoryEntry) -> tuple[str, ...]:

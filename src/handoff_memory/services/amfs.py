@@ -215,12 +215,21 @@ def keep(  # noqa: PLR0913 - one keyword a part of the document
     writing.append(tx, who, "amfs_document", row, body=body)
 
 
+def without_secrets(limits: Limits, fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields with secrets replaced by placeholders.
+
+    Raises:
+        InvalidValueError: They are no storable JSON.
+    """
+    canonical.encode(fields)
+    clean: redact.Redacted[Any] = redact.redact_value(fields, limits.allowed)
+    return dict(clean.value)
+
+
 def document_body(limits: Limits, fields: dict[str, Any]) -> bytes:
     """The bytes of a document or an event, without secrets.
 
     Raises:
         InvalidValueError: It is no storable JSON.
     """
-    canonical.encode(fields)
-    clean: redact.Redacted[Any] = redact.redact_value(fields, limits.allowed)
-    return canonical.encode(clean.value)
+    return canonical.encode(without_secrets(limits, fields))
