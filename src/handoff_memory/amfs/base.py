@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from handoff_memory import liveness
 from handoff_memory.amfs.connections import Connections, promised
 from handoff_memory.amfs.entries import microseconds
+from handoff_memory.amfs.events import happening
 from handoff_memory.amfs.tallies import Tallies
 from handoff_memory.app import Identity, Makers
 from handoff_memory.core import canonical, names
@@ -70,11 +71,9 @@ class Base:
         self._namespace = namespace
         self._project = project
         self._connections = Connections(settings, self._makers)
-        self._tallies = Tallies(self._connections)
         self._ids = self._makers.entropy(12).hex()
         self._numbers = itertools.count(1)
         self._watches: weakref.WeakSet[WatchHandle] = weakref.WeakSet()
-        self._end = weakref.finalize(self, end, self._tallies, self._connections)
 
         # Checking a name and an agent id for secrets costs more than reading the entry.
         @lru_cache(_REMEMBERED)
@@ -90,6 +89,10 @@ class Base:
 
         self._name = name
         self._author = author
+        # Not a method of this adapter, which could then not be collected while it has events.
+        told = partial(happening, limits, project, name)
+        self._tallies = Tallies(self._connections, told)
+        self._end = weakref.finalize(self, end, self._tallies, self._connections)
 
     def _place(self, branch: str = service.BRANCH, namespace: str | None = None) -> Place:
         return Place(self._project, namespace or self._namespace, branch)

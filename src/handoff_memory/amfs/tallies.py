@@ -8,15 +8,18 @@ process that is killed loses that much of them.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from amfs_core.models import Event
+
 from handoff_memory.amfs.connections import Connections
-from handoff_memory.core.errors import StorageError
+from handoff_memory.core.errors import InputError, StorageError
 from handoff_memory.store import amfs
 from handoff_memory.store.amfs import EntryName, Happening
 
@@ -24,6 +27,8 @@ _QUIET_S: Final = 0.2
 _LATEST_S: Final = 2.0
 _PATIENCE_S: Final = 0.1
 _LAST_PATIENCE_S: Final = 5.0
+
+logger = logging.getLogger(__name__)
 
 
 class Tallies:
@@ -34,11 +39,18 @@ class Tallies:
         recalls: How often entries were read, beside what the database says.
     """
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, happening: Callable[[Event], Happening]) -> None:
+        """Nothing is gathered yet.
+
+        Args:
+            connections: Where to.
+            happening: The row of an event.
+        """
         self._connections = connections
+        self._happening = happening
         self.lock = threading.RLock()
         self.recalls: Counter[EntryName] = Counter()
-        self._events: list[Happening] = []
+        self._events: list[Event] = []
         self._is_ticking = False
 
     def recall(self, name: EntryName) -> None:
@@ -47,7 +59,7 @@ class Tallies:
             self.recalls[name] += 1
         self._tick()
 
-    def happened(self, event: Happening) -> None:
+    def happened(self, event: Event) -> None:
         """Keep an event."""
         with self.lock:
             self._events.append(event)
@@ -85,11 +97,19 @@ class Tallies:
         with self.lock:
             events, self._events = self._events, []
         try:
-            self._connections.write(lambda tx: amfs.add_events(tx, events), patience_s)
+            happened = list(self._rows(events))
+            self._connections.write(lambda tx: amfs.add_events(tx, happened), patience_s)
         except BaseException:
             with self.lock:
                 self._events = events + self._events
             raise
+
+    def _rows(self, events: Sequence[Event]) -> Iterator[Happening]:
+        for event in events:
+            try:
+                yield self._happening(event)
+            except (InputError, ValueError):  # one that nothing can hold must not keep the others
+                logger.warning("an event of %s cannot be kept", event.agent_id, exc_info=True)
 
     def _tick(self) -> None:
         if not self._is_ticking:

@@ -9,18 +9,13 @@ from amfs_core.models import Agent, AgentCapability, AgentProfile, Event, Memory
 
 from handoff_memory.amfs.base import Base, first, model, window
 from handoff_memory.amfs.connections import promised
-from handoff_memory.amfs.entries import microseconds, moment
+from handoff_memory.amfs.entries import moment
 from handoff_memory.services import amfs as service
 from handoff_memory.store import amfs as rows
-from handoff_memory.store.amfs import Happening, Window
+from handoff_memory.store.amfs import Window
 from handoff_memory.store.engine import Tx
 
 _DEFAULT: Final = service.NAMESPACE
-# What the SDK's own reads and writes say of an entry beside its name.
-_PLAIN: Final = {
-    *("entity_path", "key", "version", "confidence", "memory_type", "shared"),
-    "author_agent_id",
-}
 
 
 class Timeline(Base):
@@ -89,18 +84,7 @@ class Timeline(Base):
         """Put an event on its agent's timeline, a little later; it gets an id where it has none."""
         event = event if event.id else event.model_copy(update={"id": self._minted()})
         with promised():
-            self._tallies.happened(
-                Happening(
-                    self._project,
-                    event.namespace,
-                    event.branch,
-                    event.agent_id,
-                    event.event_type.value,
-                    microseconds(event.created_at),
-                    event.id,
-                    self._event_body(event),
-                )
-            )
+            self._tallies.happened(event)
         return event
 
     def list_events(  # noqa: PLR0913 - the SDK's signature
@@ -140,17 +124,3 @@ class Timeline(Base):
             place = self._place(namespace=namespace)
             kept = self._connections.read(lambda tx: rows.event(tx, place, event_id))
             return model(Event, kept["body"]) if kept else None
-
-    def _event_body(self, event: Event) -> str:
-        if self._is_plain(event):
-            said: str = event.model_dump_json()
-            return said
-        return service.document_body(self._limits, event.model_dump(mode="json")).decode()
-
-    def _is_plain(self, event: Event) -> bool:
-        """Whether an event says nothing but the name of an entry, which holds no secret."""
-        said = event.details
-        if not said.keys() <= _PLAIN or not {"entity_path", "key"} <= said.keys():
-            return False
-        name = self._name(said["entity_path"], said["key"], event.branch)
-        return event.summary in (f"Read {name}", f"Wrote {name} v{said.get('version')}")

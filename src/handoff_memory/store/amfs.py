@@ -58,7 +58,10 @@ _FOREIGN: Final = """
 _BEHIND: Final = f"""
     SELECT r.seq FROM records r WHERE r.seq = (SELECT max(seq) FROM records)
         AND r.seq > (SELECT seq FROM amfs_adopted) AND {_FOREIGN}"""  # noqa: S608 - constants of this module
-# The newest version and whether it is, in one query: who reads a version asks nothing else.
+# The newest version and whether it is, in one query: who reads a version asks nothing else. The
+# second tells it also where there is none.
+_HEAD_AND_BEHIND: Final = f"""{_COLUMNS}, EXISTS ({_BEHIND}) AS behind {_FROM}
+    WHERE {_NAME} ORDER BY v.version DESC LIMIT 1"""
 _HEAD_IF_CURRENT: Final = f"""
     SELECT h.*, b.behind FROM (SELECT EXISTS ({_BEHIND}) AS behind) b
     LEFT JOIN ({_HEAD}) h"""  # noqa: S608 - constants of this module
@@ -208,7 +211,8 @@ def current(tx: Tx, name: EntryName) -> Row | None:
     Raises:
         BehindError: It may not be; the version map has to catch up.
     """
-    found = tx.one(_HEAD_IF_CURRENT, **name.columns())
+    columns = name.columns()
+    found = tx.one(_HEAD_AND_BEHIND, **columns) or tx.one(_HEAD_IF_CURRENT, **columns)
     if found is None or found["behind"]:
         raise BehindError
     return None if found["version"] is None else found
