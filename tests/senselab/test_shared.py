@@ -19,6 +19,7 @@ from handoff_memory.app import Local, open_local
 from handoff_memory.core.names import Name
 from handoff_memory.services import reading
 from handoff_memory.settings import Settings
+from handoff_memory.store import journal
 
 NAME = ("listing/553", "assessment")
 
@@ -165,6 +166,22 @@ def test_an_entry_that_becomes_private_leaves_its_record_as_it_was(
         "shared again",
     ]
     assert verified()["problems"] == []
+
+
+def test_the_log_tells_what_amfs_wrote(memory: AgentMemory, local: Local) -> None:
+    memory.write(*NAME, "one")
+    memory.commit_outcome("run", OutcomeType.SUCCESS, causal_entry_keys=["/".join(NAME)])
+
+    lines = local.read(lambda tx: journal.log(tx, after=None, limit=10))
+
+    assert [(line["subject"], line["action"], line["agent"]) for line in lines] == [
+        ("Scout-Agent", "agent", "scout-agent"),
+        ("listing/553/assessment@1", "written", "scout-agent"),
+        ("listing/553/assessment@1", "written", "scout-agent"),
+        ("listing/553/assessment@2", "written", "scout-agent"),
+        ("run", "outcome", "scout-agent"),
+        (memory.list_traces()[0].id, "trace", "scout-agent"),
+    ]
 
 
 def test_the_end_of_an_entry_is_the_end_of_its_record(memory: AgentMemory, scout: Agent) -> None:
