@@ -7,7 +7,7 @@ AMFS_BIN := $(subst $(VENV)/,$(VENV)-amfs/,$(BIN))
 AGENTS := tests/agents/node_modules
 WORKERS ?= auto
 
-.PHONY: demo test test-clients test-agents test-stress check packages bench-startup bench-hooks clean
+.PHONY: demo test test-clients test-agents test-stress check packages bench bench-check bench-startup bench-hooks clean
 .PHONY: demo-amfs test-amfs test-amfs-server bench-amfs
 
 demo: $(READY)
@@ -45,6 +45,13 @@ check: $(READY)
 
 packages: $(READY)
 	$(BIN)/python scripts/build_packages.py
+
+bench: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python bench/run_bench.py --write --check
+
+bench-check: $(READY)
+	$(BIN)/python bench/run_bench.py --quick --check
 
 bench-startup: $(READY)
 	$(BIN)/python bench/startup.py

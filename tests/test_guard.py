@@ -130,6 +130,30 @@ def test_the_same_failing_command_is_refused_after_its_third_failure(
     assert session(name="host-2").may_bash("make deploy").decision == "allow"
 
 
+def test_what_a_person_says_lets_a_loop_be_tried_again(session: Callable[..., Session]) -> None:
+    one = session()
+    for _ in range(24):
+        one.bash("kubectl get pods", "Pending")
+    for _ in range(3):
+        one.bash("make deploy", "no route to host", status=2)
+    tried = ("make deploy", "kubectl get pods")
+    stuck = [one.may_bash(command).decision for command in tried]
+
+    one.guard.prompted("The network is back, try again")
+
+    assert stuck == ["block", "block"]
+    assert [one.may_bash(command).decision for command in tried] == ["allow", "allow"]
+
+
+def test_in_a_runaway_only_what_was_tried_is_refused(session: Callable[..., Session]) -> None:
+    one = session()
+    for _ in range(24):
+        one.bash("kubectl get pods", "Pending")
+
+    assert one.may_bash("kubectl get pods").decision == "block"
+    assert one.may_bash("kubectl describe pods").decision == "allow"
+
+
 def test_an_override_that_the_agent_asks_for_lets_the_loop_pass_once_more(
     session: Callable[..., Session],
 ) -> None:
@@ -188,6 +212,17 @@ def test_who_asks_again_for_a_stubbed_result_gets_it_whole_and_then_a_line(
     assert forms[2] is not None
     assert "unchanged since" in forms[2]
     assert tokens.estimate(forms[2]) <= 30
+
+
+def test_who_asks_again_for_an_output_that_never_is_the_same_gets_it_whole(
+    session: Callable[..., Session],
+) -> None:
+    one = session()
+    dated = [one.bash("make report", f"{LOG}\nended at 10:00:0{n}").stub for n in range(2)]
+    other = [one.bash("ps aux", f"{LOG}\nworker {chr(97 + n)}").stub for n in range(3)]
+
+    assert [stub is None for stub in dated] == [False, True]
+    assert [stub is None for stub in other] == [False, False, True]
 
 
 def test_the_same_bytes_by_another_way_are_known(session: Callable[..., Session]) -> None:

@@ -4,8 +4,6 @@ Two ways in, over the same operations: `open_app` for an event loop, `open_local
 runs and ends.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import uuid
@@ -91,7 +89,7 @@ class Identity:
 class App:
     """The memory, as a surface on an event loop uses it."""
 
-    def __init__(self, settings: Settings, makers: Makers, bridge: Bridge) -> None:
+    def __init__(self, settings: Settings, makers: Makers, bridge: "Bridge") -> None:
         self.settings = settings
         self.identity = Identity(settings, makers)
         self._bridge = bridge
@@ -109,7 +107,7 @@ class App:
         with suppress(StorageError):
             await self._bridge.open()
 
-    async def verify(self) -> Reply:
+    async def verify(self) -> "Reply":
         """The report of `services.verify`, also where the file itself is damaged."""
         from handoff_memory.services import verify  # noqa: PLC0415 - hooks verify nothing
         from handoff_memory.store import health  # noqa: PLC0415
@@ -179,7 +177,7 @@ class Local:
             self._reader = self._opened_reader()
         return self._reader.read(operation)
 
-    def verify(self, progress: Progress) -> Reply:
+    def verify(self, progress: "Progress") -> "Reply":
         """The report of `services.verify`, also where the file itself is damaged."""
         from handoff_memory.services import verify  # noqa: PLC0415 - hooks verify nothing
         from handoff_memory.store import health  # noqa: PLC0415
@@ -243,7 +241,7 @@ def is_alive(session: Row) -> bool:
     return bool(now_us() - session["seen_at"] < _ELSEWHERE_ALIVE_US)
 
 
-def governing(settings: Settings, book: Book) -> Governing:
+def governing(settings: Settings, book: "Book") -> Governing:
     """What the governor goes by, from settings and the rules in force."""
     return Governing(
         limits=settings.limits,

@@ -4,8 +4,6 @@ Synchronous, on one thread. A call is judged before it is made; after it, what h
 and a big result kept, and a stub says what may enter the prompt in its place.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -126,7 +124,7 @@ class Guard:
         book = self._rules.read()
         reads = calls.only_reads(call.tool)
 
-        def judged(tx: Tx | None, now: int) -> Reply:
+        def judged(tx: "Tx | None", now: int) -> "Reply":
             return guarding.before(
                 *(tx, self._who, book, action, seen),
                 now=now,
@@ -196,7 +194,7 @@ class Guard:
         clean = redact.redact_text(text, self._settings.limits.allowed).value
         named = tuple(_file_names(clean))
 
-        def told(tx: Tx) -> str | None:
+        def told(tx: "Tx") -> str | None:
             guarding.prompted(tx, self._who, self._governing, clean, named, self._task_id)
             leaving.taken_up(tx, self._who, self._governing, task_id=self._task_id)
             return opening.told_of_waiting(tx, self._who)
@@ -223,7 +221,7 @@ class Guard:
 
         here = workspace.state(self._settings.folder)
 
-        def left(tx: Tx) -> str | None:
+        def left(tx: "Tx") -> str | None:
             made = leaving.leave(
                 tx, self._who, self._governing, task_id=self._task_id, workspace=here
             )
@@ -246,7 +244,7 @@ class Guard:
         return str(self._settings.folder)
 
     @cached_property
-    def _governing(self) -> Governing:
+    def _governing(self) -> "Governing":
         return governing(self._settings, self._rules.read())
 
     def _shown(self, call: Call, outcome: Outcome) -> dict[str, bool]:
@@ -277,7 +275,7 @@ class Guard:
             lines=text.count("\n") + (not text.endswith("\n") and bool(text)),
         )
 
-    def _prepared(self, seen: Seen, given: guarding.Delivery, text: str) -> guarding.Delivery:
+    def _prepared(self, seen: "Seen", given: guarding.Delivery, text: str) -> guarding.Delivery:
         """The delivery with what a stub would say, made before the database is locked."""
         is_small = seen.payload is None or seen.tokens < delivery.REPEAT_FROM_TOKENS
         if is_small or given.is_partial or not given.is_replaceable:
@@ -300,14 +298,14 @@ class Guard:
             return given._replace(outline=_outline(seen.payload))
         return given
 
-    def _keep_parts(self, seen: Seen) -> None:
+    def _keep_parts(self, seen: "Seen") -> None:
         if seen.payload is None or len(seen.payload.parts) == 1:
             return
         payload = seen.payload
         for part in range(len(payload.parts)):
             self._local.write(lambda tx, part=part: refs.keep_part(tx, payload, part))  # type: ignore[misc]
 
-    def _action(self, call: Call, seen: Seen) -> invariants.Action:
+    def _action(self, call: Call, seen: "Seen") -> "invariants.Action":
         clean: redact.Redacted[Any] = redact.redact_value(
             dict(call.args), self._settings.limits.allowed
         )

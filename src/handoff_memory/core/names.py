@@ -1,7 +1,5 @@
 """Names: scopes, keys, tags, agent ids, and `scope/key@version` as one string."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import NamedTuple
 
@@ -28,7 +26,7 @@ class Name(NamedTuple):
         plain = f"{self.scope}/{self.key}"
         return plain if self.version is None else f"{plain}@{self.version}"
 
-    def at(self, version: int) -> Name:
+    def at(self, version: int) -> "Name":
         """The same name with that version."""
         return Name(self.scope, self.key, version)
 

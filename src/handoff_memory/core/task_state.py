@@ -5,8 +5,6 @@ byte, in any process. What is stable (objective, constraints, decisions, plan, c
 records of the memory; here is what happens at every turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
@@ -192,7 +190,9 @@ def _applied(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR091
         case "approved":
             return state._replace(approvals={**state.approvals, data["rule"]: data["until"]})
         case "prompted":
-            return state._replace(named=_latest(state.named, data["files"]))
+            # Who spoke may have changed the world, too: nobody else could tell.
+            named = _latest(state.named, data["files"])
+            return state._replace(named=named, progress=state.progress + 1)
         case "gap":
             return state._replace(gaps=state.gaps + 1)
         case "emptied":

@@ -4,8 +4,6 @@ Deterministic: no clock, no random id, no order of a dictionary. What the seal c
 `prefix`; here it is only shown and recognised.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 

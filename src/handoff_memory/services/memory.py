@@ -4,8 +4,6 @@ A draft is made before the transaction: it is checked, redacted and encoded ther
 value keeps nobody waiting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 

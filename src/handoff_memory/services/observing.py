@@ -4,8 +4,6 @@ One observation logs the action, tells loops from progress, keeps a big result a
 what drifted. The rules judge; here they are only brought together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -63,7 +61,7 @@ class Seen(NamedTuple):
     payload: PayloadDraft | None = None
     edit: bool = False
     file: Mapping[str, Any] | None = None
-    command: shell.Taken | None = None
+    command: "shell.Taken | None" = None
     flags: Mapping[str, bool] = {}
     flag_source: str = "claimed"
     echoed: bool = False
@@ -259,11 +257,11 @@ def precheck(  # noqa: PLR0913 - one argument a rule's matter
     tx: Tx,
     who: Author,
     governing: Governing,
-    book: invariants.Book,
-    action: invariants.Action,
+    book: "invariants.Book",
+    action: "invariants.Action",
     seen: Seen,
     *,
-    work: policy.Work = "other",
+    work: "policy.Work" = "other",
     override: str | None = None,
     task_id: str | None = None,
 ) -> Reply:
@@ -289,11 +287,11 @@ def precheck(  # noqa: PLR0913 - one argument a rule's matter
 
 def ruled(
     task: Task,
-    book: invariants.Book,
-    action: invariants.Action,
+    book: "invariants.Book",
+    action: "invariants.Action",
     *,
     now: int,
-    work: policy.Work = "other",
+    work: "policy.Work" = "other",
 ) -> Reply:
     """What the project's rules and the task's budget say of an action."""
     state = task.state
@@ -378,7 +376,7 @@ def _kind(seen: Seen) -> loopguard.Kind:
     return "edit" if seen.edit else "call"
 
 
-def _edited(args: Mapping[str, Any], command: shell.Taken | None) -> tuple[str, ...]:
+def _edited(args: Mapping[str, Any], command: "shell.Taken | None") -> tuple[str, ...]:
     """Names of the files that an action changed, without their folders."""
     written = (one.path for part in command.commands for one in part.writes) if command else ()
     paths = dict.fromkeys((*calls.paths_of(args), *written))
@@ -403,7 +401,7 @@ def _verdict(verdict: loopguard.Verdict) -> Reply | None:
     return {**told, "ref": verdict.ref} if verdict.ref else told
 
 
-def _finding(found: invariants.Finding) -> str:
+def _finding(found: "invariants.Finding") -> str:
     return f"{found.rule_id}: {found.message}"
 
 

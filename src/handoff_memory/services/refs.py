@@ -4,8 +4,6 @@ A payload is kept in parts, each in a transaction of its own, and only then jour
 keeps no small write waiting for longer than a part takes.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import zlib

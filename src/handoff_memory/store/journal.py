@@ -4,8 +4,6 @@ A row and its journal line are inserted together; nothing else inserts into thes
 that is hashed is rebuilt from the row's columns on verification, so a fact stands in the file once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 

@@ -4,8 +4,6 @@ The only `BEGIN` and `COMMIT` of the program stand here. A `Writer` or `Reader` 
 thread that opened it. Driver errors become ours here and nowhere else.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence

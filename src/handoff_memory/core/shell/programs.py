@@ -4,8 +4,6 @@ Tables first. A program that is not named here is taken to run nothing but itsel
 of its words is a program that rules are often about.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple

@@ -4,8 +4,6 @@ Every substitution in a word is read to its end and comes with the word as token
 the text does not close, or what is not known here, is a doubt.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple, TypeAlias
 
@@ -41,7 +39,7 @@ class Word(NamedTuple):
     exact: bool = True
     plain: bool = True
     stem: str | None = None
-    inner: tuple[tuple[Token, ...], ...] = ()
+    inner: "tuple[tuple[Token, ...], ...]" = ()
 
 
 class Operator(NamedTuple):
