@@ -107,8 +107,8 @@ _FAMILIES: Final[dict[type[MemoryFault], str]] = {
 }
 
 # Fixed values, in this order: a first version, a second one, an outcome, a packet and its claim, a
-# task, an event of it, the payload `hello` with a line feed, and what AMFS keeps: of an entry that is
-# a record, and a commit.
+# task, an event of it, the payload `hello` with a line feed, and what AMFS keeps: of an entry that
+# is a record, and a commit.
 _AUTHOR: Final = {"agent": "scout-agent", "session": "s_000000000001", "authn": "declared"}
 _NAME: Final = {"project": "", "scope": "listing/553", "key": "assessment"}
 _ROWS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
