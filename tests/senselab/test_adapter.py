@@ -222,6 +222,23 @@ def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
         MemoryAdapter(tmp_path / "memory.db", durability="fast")
 
 
+def test_a_search_filters_and_sorts(scout: AgentMemory) -> None:
+    for n, key in enumerate(["low", "high", "middle"]):
+        scout.write("a", key, n, confidence=[0.2, 0.9, 0.5][n])
+    scout.write("a", "low", "again", confidence=0.2)
+    written = current(scout, "a", "high").provenance.written_at
+
+    def keys(**wanted: Any) -> list[str]:
+        return [entry.key for entry in scout.search(**wanted)]
+
+    assert keys() == ["high", "middle", "low"]
+    assert keys(min_confidence=0.4, max_confidence=0.6) == ["middle"]
+    assert keys(since=written, sort_by="recency") == ["low", "middle", "high"]
+    assert keys(sort_by="version", limit=1) == ["low"]
+    assert sorted(keys(sort_by="priority")) == ["high", "low", "middle"]
+    assert keys(agent_id="nobody") == []
+
+
 # --- batches and exclusive ---------------------------------------------------------------------
 
 
@@ -448,6 +465,34 @@ def test_an_event_with_words_of_its_own_is_redacted(store: MemoryAdapter) -> Non
 
     assert kept is not None
     assert kept.summary == "got [redacted:github-token]"
+
+
+def test_an_event_that_nothing_can_hold_keeps_no_other_back(
+    store: MemoryAdapter, caplog: pytest.LogCaptureFixture
+) -> None:
+    for said in ("\ud800", "plain"):
+        store.log_event(Event(agent_id="scout", event_type=EventType.WEBHOOK, summary=said))
+
+    assert [event.summary for event in store.list_events("scout")] == ["plain"]
+    assert "an event of scout cannot be kept" in caplog.text
+
+
+def test_counts_wait_while_another_process_holds_the_file(
+    scout: AgentMemory, tmp_path: Path
+) -> None:
+    scout.write("a", "b", 1)
+    other = MemoryAdapter(tmp_path / "memory.db")
+    with other.exclusive():
+        for _ in range(3):
+            assert scout.read("a", "b") is not None
+        time.sleep(0.5)  # longer than it takes to try, and to give up
+    until = time.monotonic() + 10
+    while (seen := other.read("a", "b")) and seen.recall_count < 3 and time.monotonic() < until:
+        time.sleep(0.05)
+
+    assert seen is not None
+    assert seen.recall_count == 3
+    other.close()
 
 
 # --- watching ----------------------------------------------------------------------------------

@@ -196,11 +196,14 @@ def test_the_end_of_an_entry_is_the_end_of_its_record(memory: AgentMemory, scout
     assert all(ends)
 
 
-def test_the_governors_own_records_are_not_entries(memory: AgentMemory, scout: Agent) -> None:
+def test_the_governors_own_records_are_not_entries(
+    memory: AgentMemory, scout: Agent, verified: Callable[[], Reply]
+) -> None:
     scout.write("osiris/task/t1/plan", "the governor's", reserved=True)
     scout.write("listing/1/k", "an agent's")
 
     assert [entry.value for entry in memory.list()] == ["an agent's"]
+    assert verified()["problems"] == []
 
 
 def test_projects_of_the_home_database_are_apart(

@@ -83,6 +83,7 @@ def test_a_file_that_nobody_edited_is_whole(database: Path) -> None:
         (f"UPDATE amfs_entries SET agent = 'mallory' WHERE {PRIVATE}", "plan/private@1"),
         (f"UPDATE amfs_entries SET body_commit = zeroblob(32) WHERE {SHARED}", "plan/route@1"),
         (f"UPDATE amfs_entries SET record = 3 WHERE {SHARED}", "plan/route@1"),
+        (f"UPDATE amfs_entries SET version = 9 WHERE {SHARED}", "plan/route@9"),
         ("DELETE FROM amfs_entries WHERE key = 'route' AND version = 3", "plan/route@3"),
         ("DELETE FROM amfs_versions WHERE key = 'route' AND version = 3", "plan/route@3"),
         ("UPDATE amfs_versions SET record = NULL WHERE key = 'packet'", "plan/packet@1"),

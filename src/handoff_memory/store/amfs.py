@@ -196,11 +196,6 @@ def name_of(row: Row, namespace: str) -> EntryName:
     return EntryName(row["project"], namespace, row["branch"], row["path"], row["key"])
 
 
-def head(tx: Tx, name: EntryName) -> Row | None:
-    """The newest version of an entry."""
-    return tx.one(_HEAD, **name.columns())
-
-
 class BehindError(Exception):
     """The shared memory has records that the version map does not show yet."""
 
