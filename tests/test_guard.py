@@ -12,7 +12,7 @@ from handoff_memory.app import Local, Makers, open_local
 from handoff_memory.core.author import Author
 from handoff_memory.guard import Call, Guard, Outcome
 from handoff_memory.rules import tokens
-from handoff_memory.services import guarding, handoff, observing, planning, recalling, tasks
+from handoff_memory.services import guarding, observing, planning, recalling, tasks, waiting
 from handoff_memory.services.planning import PlanRequest
 from handoff_memory.settings import Settings
 
@@ -128,6 +128,35 @@ def test_the_same_failing_command_is_refused_after_its_third_failure(
     assert "override" in verdict.reason
     assert one.may_bash("make build").decision == "allow"
     assert session(name="host-2").may_bash("make deploy").decision == "allow"
+
+
+def test_tests_that_fail_are_refused_after_their_third_failure_and_run_again_after_an_edit(
+    session: Callable[..., Session],
+) -> None:
+    one = session()
+    decisions, notes = [], []
+    for _ in range(4):
+        decisions.append(one.may_bash("pytest -q").decision)
+        notes.append(one.bash("pytest -q", "FAILED tests/test_a.py::test_a", status=1).note)
+    one.guard.after(Call("Edit", {"file_path": "a.py"}), Outcome(b"ok"))
+
+    assert decisions == ["allow", "allow", "allow", "block"]
+    assert [note is None for note in notes] == [True, True, False, False]
+    assert one.may_bash("pytest -q").decision == "allow"
+
+
+def test_an_edit_that_failed_changed_nothing_and_loops_like_any_call(
+    session: Callable[..., Session],
+) -> None:
+    one = session()
+    call = Call("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})
+    decisions = []
+    for _ in range(4):
+        decisions.append(one.guard.before(call).decision)
+        one.guard.after(call, Outcome(error="String to replace not found in file."))
+
+    assert decisions == ["allow", "allow", "allow", "block"]
+    assert (one.state().edits, one.state().edited) == (0, ())
 
 
 def test_what_a_person_says_lets_a_loop_be_tried_again(session: Callable[..., Session]) -> None:
@@ -459,12 +488,12 @@ def test_a_session_that_goes_on_takes_its_packet_back(
     one.plan(objective="Ship it", plan=("build",))
     one.bash("make", "built")
     one.guard.ending(final=False)
-    waits = one.local.read(lambda tx: handoff.waiting(tx, Author("codex", "s_9")))
+    waits = one.local.read(lambda tx: waiting.count(tx, Author("codex", "s_9")))
 
     one.guard.prompted("and now the docs")
 
     assert waits == 1
-    assert one.local.read(lambda tx: handoff.waiting(tx, Author("codex", "s_9"))) == 0
+    assert one.local.read(lambda tx: waiting.count(tx, Author("codex", "s_9"))) == 0
 
 
 def test_a_session_that_only_looked_or_is_done_leaves_nothing(

@@ -119,23 +119,10 @@ class Guard:
 
     def before(self, call: Call) -> Verdict:
         """Whether a call may be made: rules, budget, loops. Writes nothing."""
-        seen = observing.see(self._settings.limits, call.tool, call.args, root=self._root)
-        action = self._action(call, seen)
         book = self._rules.read()
-        reads = calls.only_reads(call.tool)
-
-        def judged(tx: "Tx | None", now: int) -> "Reply":
-            return guarding.before(
-                *(tx, self._who, book, action, seen),
-                now=now,
-                work="read" if reads else "other",
-                task_id=self._task_id,
-            )
-
-        try:
-            reply = self._local.read(lambda tx: judged(tx, tx.now))
-        except DatabaseMissingError:
-            reply = judged(None, self._local.now())
+        reply = self._judged(call, book, shallow=not book.rules)
+        if reply["verdict"] in observing.REFUSING and not book.rules:
+            reply = self._judged(call, book, shallow=False)  # an edit leads out of a loop
         return Verdict(reply["verdict"], _reason(reply))
 
     def after(self, call: Call, outcome: Outcome) -> Kept:
@@ -189,15 +176,18 @@ class Guard:
 
     def prompted(self, text: str) -> str | None:
         """A person said something; one line for the model while packets wait."""
-        from handoff_memory.services import leaving, opening  # noqa: PLC0415 - once a prompt
+        from handoff_memory.services import waiting  # noqa: PLC0415 - once a prompt
 
         clean = redact.redact_text(text, self._settings.limits.allowed).value
         named = tuple(_file_names(clean))
 
         def told(tx: "Tx") -> str | None:
-            guarding.prompted(tx, self._who, self._governing, clean, named, self._task_id)
-            leaving.taken_up(tx, self._who, self._governing, task_id=self._task_id)
-            return opening.told_of_waiting(tx, self._who)
+            task = guarding.prompted(tx, self._who, self._governing, clean, named, self._task_id)
+            if task.state.handoffs:  # a task rarely left any: 10 ms
+                from handoff_memory.services import leaving  # noqa: PLC0415
+
+                leaving.taken_up(tx, self._who, self._governing, task_id=self._task_id)
+            return waiting.told(tx, self._who)
 
         return self._local.write(told)
 
@@ -246,6 +236,26 @@ class Guard:
     @cached_property
     def _governing(self) -> "Governing":
         return governing(self._settings, self._rules.read())
+
+    def _judged(self, call: Call, book: "invariants.Book", *, shallow: bool) -> "Reply":
+        seen = observing.see(
+            self._settings.limits, call.tool, call.args, root=self._root, shallow=shallow
+        )
+        action = self._action(call, seen)
+        reads = calls.only_reads(call.tool)
+
+        def judged(tx: "Tx | None", now: int) -> "Reply":
+            return guarding.before(
+                *(tx, self._who, book, action, seen),
+                now=now,
+                work="read" if reads else "other",
+                task_id=self._task_id,
+            )
+
+        try:
+            return self._local.read(lambda tx: judged(tx, tx.now))
+        except DatabaseMissingError:
+            return judged(None, self._local.now())
 
     def _shown(self, call: Call, outcome: Outcome) -> dict[str, bool]:
         """The facts that a command's exit status proves."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import allocate_lock
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import orjson
@@ -65,7 +65,7 @@ class Hook:
         name = options.client.replace("-", "_")
         self._adapter: Adapter = import_module(f"handoff_memory.hooks.{name}")
         self._event: Event | None = None
-        self._once = Lock()
+        self._once = allocate_lock()
         self._scale = 2 if options.kind in _PATIENT else 1
         self._deadline = Deadline(
             _SECONDS * self._scale, late=self._too_late, silent=lambda: self._give(NOTHING)

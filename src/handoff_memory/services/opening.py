@@ -12,7 +12,7 @@ from handoff_memory.core import canonical
 from handoff_memory.core.author import Author
 from handoff_memory.core.packet import PRIORITIES
 from handoff_memory.rules import tokens
-from handoff_memory.services import guarding, handoff, lessons, sealing
+from handoff_memory.services import guarding, lessons, sealing, waiting
 from handoff_memory.services.limits import Governing
 from handoff_memory.services.tasks import Task
 from handoff_memory.store.engine import Row, Tx
@@ -39,21 +39,11 @@ def opening(
     task = guarding.current(tx, who, task_id)
     if task is not None and task.state.finished:
         task = None
-    waiting = handoff.waiting_rows(tx, who)
     sections = [
         *(_of_task(tx, who, task, governing, goes_on=goes_on) if task else ()),
-        *_of_packets(waiting),
+        *_of_packets(waiting.rows(tx, who)),
     ]
     return _fitted([_HEAD, *sections]) if sections else None
-
-
-def told_of_waiting(tx: Tx, who: Author) -> str | None:
-    """One line while packets wait."""
-    count = handoff.waiting(tx, who)
-    if not count:
-        return None
-    packets = "1 handoff packet waits" if count == 1 else f"{count} handoff packets wait"
-    return f"handoff-memory: {packets} for {who.agent}; handoff_pickup claims the next one."
 
 
 def _of_task(

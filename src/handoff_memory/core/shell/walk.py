@@ -374,7 +374,7 @@ def _is_array(word: Word) -> bool:
 
 
 def _is_prefix(text: str) -> bool:
-    return text in _SKIPPED or bool(_ASSIGNMENT.match(text))
+    return text in _SKIPPED or ("=" in text and bool(_ASSIGNMENT.match(text)))
 
 
 def _is_function(simple: _Simple, token: Operator, following: Sequence[Token]) -> bool:

@@ -97,6 +97,7 @@ class Scanner:
         self.doubts = doubts
         self.depth = depth
         self.at = 0
+        self._has_redirections = "<" in text or ">" in text
         self._waiting: list[_Pending] = []
 
     def tokens(self, *, closed_by: str = "") -> tuple[Token, ...]:
@@ -152,7 +153,7 @@ class Scanner:
     # --- redirections ---------------------------------------------------------------------------
 
     def _redirects(self) -> re.Match[str] | None:
-        found = _REDIRECTION.match(self.text, self.at)
+        found = _REDIRECTION.match(self.text, self.at) if self._has_redirections else None
         is_process = found and found[0] in {"<", ">"} and self.text.startswith("(", found.end())
         return None if is_process else found
 
