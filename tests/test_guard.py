@@ -387,6 +387,18 @@ def test_a_new_session_of_nothing_is_told_nothing(session: Callable[..., Session
     assert session().guard.opening() is None
 
 
+def test_a_session_is_told_of_rules_that_cannot_be_read(
+    ruled: None, session: Callable[..., Session], settings: Settings
+) -> None:
+    (settings.folder / ".osiris" / "invariants.toml").write_text("[[invariant]\n")
+
+    told = session().guard.opening()
+
+    assert told is not None
+    assert "rules: .osiris/invariants.toml:1:" in told
+    assert not settings.database.exists()
+
+
 def test_a_session_that_goes_on_is_told_its_manifest_and_what_was_kept(
     session: Callable[..., Session],
 ) -> None:

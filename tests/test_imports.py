@@ -17,7 +17,17 @@ HEAVY = {
     *("asyncio", "aiosqlite", "mcp", "pydantic", "click", "anyio"),
     *("regex", "re2", "jmespath", "pathspec", "tomllib", "typing_extensions"),
     *("subprocess", "tempfile", "importlib.resources", "importlib.metadata", "difflib"),
-    *("decimal", "fractions", "random", "secrets", "shlex", "csv", "logging"),
+    *(
+        "_hashlib",
+        "threading",
+        "decimal",
+        "fractions",
+        "random",
+        "secrets",
+        "shlex",
+        "csv",
+        "logging",
+    ),
 }
 # Our own that the usual calls have no use for.
 UNUSED = {

@@ -4,7 +4,6 @@ Synchronous, on one thread. A call is judged before it is made; after it, what h
 and a big result kept, and a stub says what may enter the prompt in its place.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -14,6 +13,7 @@ from handoff_memory.action import action_of
 from handoff_memory.app import Local, governing
 from handoff_memory.core import calls
 from handoff_memory.core.author import Author
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.errors import DatabaseMissingError
 from handoff_memory.rulebook import RuleBook
 from handoff_memory.rules import delivery, redact
@@ -165,14 +165,19 @@ class Guard:
                     tx, self._who, self._governing, self._who.session, self._task_id
                 )
             )
-        goes_on = source != "startup"
-        with suppress(DatabaseMissingError):
-            return self._local.read(
-                lambda tx: opening.opening(
-                    tx, self._who, self._governing, task_id=self._task_id, goes_on=goes_on
-                )
+
+        def told(tx: "Tx | None") -> str | None:
+            return opening.opening(
+                *(tx, self._who, self._governing),
+                task_id=self._task_id,
+                goes_on=source != "startup",
+                problems=self._rules.read().problems,
             )
-        return None
+
+        try:
+            return self._local.read(told)
+        except DatabaseMissingError:
+            return told(None)
 
     def prompted(self, text: str) -> str | None:
         """A person said something; one line for the model while packets wait."""
@@ -274,7 +279,7 @@ class Guard:
         paths = calls.paths_of(call.args) if calls.only_reads(call.tool) else []
         op = None
         if call.id is not None:
-            op = "call-" + hashlib.sha256(f"{session} {call.id}".encode()).hexdigest()[:32]
+            op = "call-" + sha256(f"{session} {call.id}".encode()).hexdigest()[:32]
         return guarding.Delivery(
             context=f"{session} {call.context}" if call.context else session,
             is_partial=outcome.partial,

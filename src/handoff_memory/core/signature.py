@@ -19,7 +19,6 @@ Source: governor §6.
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +27,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from handoff_memory.core import lazy
-from handoff_memory.core.digest import tagged
+from handoff_memory.core.digest import sha256, tagged
 
 SAMPLED_CHARS: Final = 256 * 1024
 _HALF: Final = SAMPLED_CHARS // 2
@@ -102,7 +101,7 @@ _IN_ARGS: Final = (_TEMPORARY, *_COMMON)
 _IN_RESULTS: Final = (
     _TEMPORARY,
     _kind("uuid", _UUID, "-"),
-    _kind("port", _PORT, "localhost", ".", "ort", "]:"),
+    ("port", lazy.pattern(r"localhost|[Pp]ort|\d\.\d|\]:"), lazy.pattern(_PORT)),
     _kind("rate", _FREE + _RATE, "/s"),
     *_COMMON,
 )
@@ -158,7 +157,7 @@ def result_signature(result: str | bytes, *, root: str = "") -> str:
 def raw_hash(result: str | bytes) -> str:
     """The plain SHA-256 of a result as it came, 64 hex digits."""
     raw = result if isinstance(result, bytes) else result.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(raw).hexdigest()
+    return sha256(raw).hexdigest()
 
 
 def fingerprint(tool: str, args: bytes, result: str) -> str:

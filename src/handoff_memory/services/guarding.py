@@ -4,11 +4,11 @@ The task is the one that the agent works at; where it has none, its session gets
 that loops are seen and results are kept without a call of the agent.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from handoff_memory.core.author import Author
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.task_state import TaskState
 from handoff_memory.rules import delivery, tokens
 from handoff_memory.services import observing, refs, tasks, writing
@@ -80,7 +80,7 @@ def current(tx: Tx, who: Author, task_id: str | None) -> Task | None:
 
 def own_id(who: Author) -> str:
     """The id of the task that a session gets where its agent has none."""
-    return AUTO + hashlib.sha256(f"{who.agent} {who.session}".encode()).hexdigest()[:8]
+    return AUTO + sha256(f"{who.agent} {who.session}".encode()).hexdigest()[:8]
 
 
 def begun(tx: Tx, who: Author, governing: Governing, task_id: str | None, told: str = "") -> Task:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 from handoff_memory.core import canonical, confidence, lazy
 from handoff_memory.core.author import Author
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.errors import NotFoundError, NotProvenError
 from handoff_memory.core.names import Name
 from handoff_memory.rules import registry
@@ -102,7 +102,7 @@ def known(tx: Tx, who: Author, task_id: str) -> list[str]:
 def key_of(text: str) -> str:
     """The key of a lesson: the same words, the same key."""
     folded = " ".join(text.split()).casefold()
-    return f"l-{hashlib.sha256(folded.encode()).hexdigest()[:12]}"
+    return f"l-{sha256(folded.encode()).hexdigest()[:12]}"
 
 
 def _write(tx: Tx, who: Author, limits: Limits, name: Name, body: dict[str, object]) -> None:

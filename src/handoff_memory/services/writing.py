@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
 from handoff_memory.core import canonical, packet
 from handoff_memory.core.author import Author
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.errors import RequestMismatchError, SecretRefusedError
 from handoff_memory.rules import redact
 from handoff_memory.store import journal, packets, sessions
@@ -90,7 +90,7 @@ def once(
 
 def digest_of(tool: str, arguments: dict[str, Any]) -> bytes:
     """What makes two requests the same: the tool and its arguments after redaction."""
-    return hashlib.sha256(b"hm/request/1\0" + canonical.encode([tool, arguments])).digest()
+    return sha256(b"hm/request/1\0" + canonical.encode([tool, arguments])).digest()
 
 
 def state_of(row: Row) -> packet.PacketState:
