@@ -126,7 +126,11 @@ def test_a_value_is_what_its_json_says_and_verifies(
     assert scout.verify()["corrupted"] == []
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 2**70, "\ud800", object()], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), 2**70, "\ud800", object()],
+    ids=["nan", "inf", "big", "half", "object"],
+)
 def test_what_no_json_holds_is_refused_and_nothing_is_written(
     scout: AgentMemory, value: Any
 ) -> None:
