@@ -36,6 +36,14 @@ FIELDS: Final[Mapping[tuple[str, int], tuple[str, ...]]] = {
         *_COMMON,
         *("ref", "alias", "size_bytes", "redacted_bytes", "media_type"),
     ),
+    ("amfs_entry", 1): (
+        *_COMMON,
+        *("project", "namespace", "branch", "path", "key", "version", "record", "wrote", "writer"),
+    ),
+    ("amfs_document", 1): (
+        *_COMMON,
+        *("project", "namespace", "branch", "type", "name", "stamp"),
+    ),
 }
 # Kept as canonical JSON text in their column, hashed as the list they are.
 _LISTS: Final = frozenset({"tags", "pins"})

@@ -14,14 +14,18 @@ from typing import Any, Final
 from handoff_memory.core import confidence, entry, packet
 from handoff_memory.core.errors import MemoryFault
 from handoff_memory.core.packet import Claim, PacketState
-from handoff_memory.services import verify_tasks, writing
+from handoff_memory.services import verify_amfs, verify_tasks, writing
 from handoff_memory.services.writing import Reply
-from handoff_memory.store import health, journal, packets
+from handoff_memory.store import amfs, health, journal, packets
 from handoff_memory.store.engine import Row, Tx
 
 Progress = Callable[[int, int], None]
 
-_KINDS: Final = ("record", "outcome", "packet", "claim", "task", "event", "payload")
+_KINDS: Final = (
+    *("record", "outcome", "packet", "claim", "task", "event", "payload"),
+    *("amfs_entry", "amfs_document"),
+)
+_OPTIONAL: Final = ("amfs_entry", "amfs_document")  # not counted where there is none
 _STEP: Final = 1000
 
 
@@ -87,6 +91,8 @@ def verify(tx: Tx, *, progress: Progress = lambda done, total: None) -> Reply:
     _check_caches(tx, findings, replay)
     for kind, name, what in verify_tasks.problems(tx):
         findings.add(kind, name, what)
+    for name, version, what in verify_amfs.problems(tx):
+        findings.add("amfs_entry", name, what, version=version)
     for what in health.schema_problems(tx):
         findings.add("schema", what.split(" is ")[0], what)
     for what in health.file_problems(tx):
@@ -138,7 +144,7 @@ def _walk(
     for kind in _KINDS:
         for stray in rows[kind].take(2**62)[0]:
             _name_row(findings, kind, stray, "the row stands in no journal line: inserted")
-    return checked
+    return {kind: count for kind, count in checked.items() if count or kind not in _OPTIONAL}
 
 
 def _taken(tx: Tx, findings: _Findings, rows: _Rows, line: Row) -> Row | None:
@@ -147,14 +153,18 @@ def _taken(tx: Tx, findings: _Findings, rows: _Rows, line: Row) -> Row | None:
     for stray in strays:
         _name_row(findings, kind, stray, "the row stands in no journal line: inserted")
     if row is None:
-        found = health.name_of_missing(tx, seq, bytes(line["entry_hash"]))
-        if kind == "record" and found:
-            name, version = f"{found['scope']}/{found['key']}", found["version"]
-        else:
-            lost = health.packet_of_missing(tx, seq) if kind == "packet" else None
-            name, version = lost or f"seq {seq}", None
+        name, version = _name_of_missing(tx, kind, seq, bytes(line["entry_hash"]))
         findings.add(kind, name, "the row is missing: deleted", version=version, seq=seq)
     return row
+
+
+def _name_of_missing(tx: Tx, kind: str, seq: int, entry_hash: bytes) -> tuple[str, int | None]:
+    if kind == "record" and (found := health.name_of_missing(tx, seq, entry_hash)):
+        return f"{found['scope']}/{found['key']}", found["version"]
+    if kind == "amfs_entry" and (found := amfs.name_of_missing(tx, seq)):
+        return f"{found['path']}/{found['key']}", found["version"]
+    lost = health.packet_of_missing(tx, seq) if kind == "packet" else None
+    return lost or f"seq {seq}", None
 
 
 def _check_row(findings: _Findings, line: Row, row: Row, chain: bytes | None) -> None:
@@ -305,6 +315,11 @@ def _name_row(findings: _Findings, kind: str, row: Row, what: str) -> None:
         findings.add(kind, name, what, version=row["version"], seq=row["seq"])
     elif kind == "outcome":
         findings.add(kind, f"seq {row['seq']}", what, record_seq=row["record"])
+    elif kind == "amfs_entry":
+        name = f"{row['path']}/{row['key']}"
+        findings.add(kind, name, what, version=row["version"], seq=row["seq"])
+    elif kind == "amfs_document":
+        findings.add(kind, f"{row['type']} {row['name']}", what, seq=row["seq"])
     elif kind == "payload":
         findings.add(kind, f"r{row['alias']} mem://sha256:{row['ref']}", what, seq=row["seq"])
     else:
