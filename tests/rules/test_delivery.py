@@ -84,7 +84,7 @@ def test_a_long_outline_is_cut_and_says_so() -> None:
     text = delivery.outlined(kept, [f"entry {n} " + "x" * 500 for n in range(40)])
 
     assert len(text) < 1_600
-    assert text.splitlines()[-1] == "… 39 more entries: osiris_recall r12 outline"
+    assert text.splitlines()[-1] == "… 39 more entries: op outline"
 
 
 lines = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12)

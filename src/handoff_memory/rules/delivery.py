@@ -162,10 +162,10 @@ def outlined(kept: Kept, outline: Sequence[str]) -> str:
             break
         shown.append(line)
     left = len(outline) - len(shown)
-    more = [f"… {left} more entries: {kept.recall} {kept.ref} outline"] if left else []
+    more = [f"… {left} more entries: op outline"] if left else []
     head = (
         f"[handoff-memory kept this result outside the context: {_measures(kept)}, sha256 "
-        f"{kept.sha256[:12]}. Parts: {kept.recall} {kept.ref} grep, range, head, tail. All of it: "
+        f"{kept.sha256[:12]}. Parts: {_asked_for(kept)}; range, head, tail too. All of it: "
         "repeat the call.]"
     )
     return "\n".join((head, *shown, *more))
@@ -196,6 +196,13 @@ def difference(old: str, new: str) -> str | None:
 def _span(head: int, lines: Sequence[str]) -> str:
     """Where a hunk stands, as `diff -u` writes it: the number of lines only where it is not 1."""
     return f"{head + 1}" if len(lines) == 1 else f"{head + 1},{len(lines)}"
+
+
+def _asked_for(kept: Kept) -> str:
+    """How a part is asked for, as the tool takes it or as a command."""
+    if " " in kept.recall:
+        return f"{kept.recall} {kept.ref} grep --pattern TEXT"
+    return f'{kept.recall} {{"ref":"{kept.ref}","op":"grep","args":{{"pattern":"TEXT"}}}}'
 
 
 def _measures(kept: Kept) -> str:
