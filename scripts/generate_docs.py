@@ -107,7 +107,8 @@ _FAMILIES: Final[dict[type[MemoryFault], str]] = {
 }
 
 # Fixed values, in this order: a first version, a second one, an outcome, a packet and its claim, a
-# task, an event of it, and the payload `hello` with a line feed.
+# task, an event of it, the payload `hello` with a line feed, and what AMFS keeps: of an entry that
+# is a record, and a commit.
 _AUTHOR: Final = {"agent": "scout-agent", "session": "s_000000000001", "authn": "declared"}
 _NAME: Final = {"project": "", "scope": "listing/553", "key": "assessment"}
 _ROWS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
@@ -221,6 +222,39 @@ _ROWS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
             "redacted_bytes": 0,
             "media_type": "text/plain",
             "body": None,
+        },
+    ),
+    (
+        "amfs_entry",
+        {
+            **_AUTHOR,
+            "at": 1_700_000_480_000_000,
+            "op": None,
+            "project": "",
+            "namespace": "default",
+            "branch": "main",
+            "path": "listing/553",
+            "key": "assessment",
+            "version": 3,
+            "record": 2,
+            "wrote": 0,
+            "writer": "Scout-Agent",
+            "body": '{"confidence":0.8181818181818182,"last_outcome":"success"}',
+        },
+    ),
+    (
+        "amfs_document",
+        {
+            **_AUTHOR,
+            "at": 1_700_000_540_000_000,
+            "op": None,
+            "project": "",
+            "namespace": "default",
+            "branch": "main",
+            "type": "commit",
+            "name": "de907f7174aa",
+            "stamp": 1_700_000_539_999_000,
+            "body": '{"message":"handoff"}',
         },
     ),
 )

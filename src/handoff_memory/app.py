@@ -4,8 +4,6 @@ Two ways in, over the same operations: `open_app` for an event loop, `open_local
 runs and ends.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import uuid
@@ -93,7 +91,7 @@ class Identity:
 class App:
     """The memory, as a surface on an event loop uses it."""
 
-    def __init__(self, settings: Settings, makers: Makers, bridge: Bridge) -> None:
+    def __init__(self, settings: Settings, makers: Makers, bridge: "Bridge") -> None:
         self.settings = settings
         self.identity = Identity(settings, makers)
         self._bridge = bridge
@@ -111,7 +109,7 @@ class App:
         with suppress(StorageError):
             await self._bridge.open()
 
-    async def verify(self) -> Reply:
+    async def verify(self) -> "Reply":
         """The report of `services.verify`, also where the file itself is damaged."""
         from handoff_memory.services import verify  # noqa: PLC0415 - hooks verify nothing
         from handoff_memory.store import health  # noqa: PLC0415
@@ -190,7 +188,8 @@ async def open_view(settings: Settings, makers: Makers | None = None) -> AsyncIt
     from handoff_memory.bridge import Onlookers  # noqa: PLC0415 - as above
 
     makers = makers or Makers()
-    onlookers = Onlookers(Source(settings.database, settings.durable, makers.clock, makers.entropy))
+    source = Source(settings.database, settings.durable, makers.clock, makers.entropy)
+    onlookers = Onlookers(source._replace(looks_only=True))
     try:
         yield View(settings, makers, onlookers)
     finally:
@@ -230,7 +229,7 @@ class Local:
             self._reader = self._opened_reader()
         return self._reader.read(operation)
 
-    def verify(self, progress: Progress) -> Reply:
+    def verify(self, progress: "Progress") -> "Reply":
         """The report of `services.verify`, also where the file itself is damaged."""
         from handoff_memory.services import verify  # noqa: PLC0415 - hooks verify nothing
         from handoff_memory.store import health  # noqa: PLC0415
@@ -297,7 +296,7 @@ def is_alive(session: Row) -> bool:
     return bool(now_us() - session["seen_at"] < _ELSEWHERE_ALIVE_US)
 
 
-def governing(settings: Settings, book: Book) -> Governing:
+def governing(settings: Settings, book: "Book") -> Governing:
     """What the governor goes by, from settings and the rules in force."""
     return Governing(
         limits=settings.limits,

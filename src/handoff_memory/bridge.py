@@ -107,7 +107,7 @@ class Onlookers:
             await self._idle.pop().close()
 
     async def _opened(self) -> _Thread[Reader]:
-        thread = _Thread(lambda: Reader(self._source, looks_only=True))
+        thread = _Thread(lambda: Reader(self._source))
         await thread.open()
         if not thread.connection.is_current:
             await thread.close()

@@ -3,8 +3,6 @@
 Everything here is imported at each tool call of a client, so it costs next to nothing to import.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, get_args
 

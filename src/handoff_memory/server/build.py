@@ -24,7 +24,7 @@ from handoff_memory.server.governor_tools import GovernorTools
 from handoff_memory.server.instructions import instructions
 from handoff_memory.server.memory_tools import MemoryTools
 from handoff_memory.server.tool import Tool
-from handoff_memory.services import handoff, planning, presence, tasks
+from handoff_memory.services import planning, presence, tasks, waiting
 from handoff_memory.services.writing import Reply
 from handoff_memory.settings import Settings
 
@@ -136,7 +136,7 @@ class _Surface:
     async def _waiting(self, ctx: Context) -> int:
         try:
             who = self._app.identity.author(_announced(ctx))
-            asking = self._app.read(lambda tx: handoff.waiting(tx, who))
+            asking = self._app.read(lambda tx: waiting.count(tx, who))
             return await asyncio.wait_for(asking, _GREETING_PATIENCE_S)
         except TimeoutError:
             return 0  # every reply says it once the database is there

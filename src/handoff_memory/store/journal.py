@@ -4,8 +4,6 @@ A row and its journal line are inserted together; nothing else inserts into thes
 that is hashed is rebuilt from the row's columns on verification, so a fact stands in the file once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -54,6 +52,16 @@ _INSERT: Final[Mapping[str, str]] = {
         agent, session, authn, at, op, prev, body_commit, salt, body)
     VALUES (:seq, :ref, :alias, :size_bytes, :redacted_bytes, :media_type,
         :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+    "amfs_entry": """
+    INSERT INTO amfs_entries (seq, project, namespace, branch, path, key, version, record, wrote,
+        writer, agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :project, :namespace, :branch, :path, :key, :version, :record, :wrote,
+        :writer, :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+    "amfs_document": """
+    INSERT INTO amfs_documents (seq, project, namespace, branch, type, name, stamp,
+        agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :project, :namespace, :branch, :type, :name, :stamp,
+        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
 }
 
 _LINES: Final = """
@@ -71,16 +79,19 @@ _ROWS: Final[Mapping[str, str]] = {
     "task": "SELECT * FROM tasks WHERE seq > :after ORDER BY seq",
     "event": "SELECT * FROM events WHERE seq > :after ORDER BY seq",
     "payload": "SELECT * FROM payloads WHERE seq > :after ORDER BY seq",
+    "amfs_entry": "SELECT * FROM amfs_entries WHERE seq > :after ORDER BY seq",
+    "amfs_document": "SELECT * FROM amfs_documents WHERE seq > :after ORDER BY seq",
 }
 _HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
 
 # One line of `log` for any kind, newest first or oldest first.
 _LINE: Final = """
     SELECT j.seq, j.kind, j.entry_hash,
-        COALESCE(r.agent, o.agent, p.agent, c.agent, k.agent, e.agent, y.agent) AS agent,
-        COALESCE(r.session, o.session, p.session, c.session, k.session, e.session, y.session)
-            AS session,
-        COALESCE(r.at, o.at, p.at, c.at, k.at, e.at, y.at) AS at,
+        COALESCE(r.agent, o.agent, p.agent, c.agent, k.agent, e.agent, y.agent, a.agent, d.agent)
+            AS agent,
+        COALESCE(r.session, o.session, p.session, c.session, k.session, e.session, y.session,
+            a.session, d.session) AS session,
+        COALESCE(r.at, o.at, p.at, c.at, k.at, e.at, y.at, a.at, d.at) AS at,
         CASE j.kind
             WHEN 'record' THEN r.scope || '/' || r.key || '@' || r.version
             WHEN 'outcome' THEN t.scope || '/' || t.key || '@' || t.version
@@ -88,7 +99,9 @@ _LINE: Final = """
             WHEN 'claim' THEN c.packet
             WHEN 'task' THEN k.task
             WHEN 'event' THEN e.task
-            WHEN 'payload' THEN 'r' || y.alias END AS subject,
+            WHEN 'payload' THEN 'r' || y.alias
+            WHEN 'amfs_entry' THEN a.path || '/' || a.key || '@' || a.version
+            WHEN 'amfs_document' THEN d.name END AS subject,
         CASE j.kind
             WHEN 'record' THEN 'written'
             WHEN 'outcome' THEN o.outcome
@@ -96,7 +109,9 @@ _LINE: Final = """
             WHEN 'claim' THEN c.action
             WHEN 'task' THEN 'started'
             WHEN 'event' THEN e.event
-            WHEN 'payload' THEN 'kept' END AS action"""
+            WHEN 'payload' THEN 'kept'
+            WHEN 'amfs_entry' THEN 'written'
+            WHEN 'amfs_document' THEN d.type END AS action"""
 _ROWS_OF_LINE: Final = """
     LEFT JOIN records r ON j.kind = 'record' AND r.seq = j.seq
     LEFT JOIN outcomes o ON j.kind = 'outcome' AND o.seq = j.seq
@@ -105,27 +120,28 @@ _ROWS_OF_LINE: Final = """
     LEFT JOIN claims c ON j.kind = 'claim' AND c.seq = j.seq
     LEFT JOIN tasks k ON j.kind = 'task' AND k.seq = j.seq
     LEFT JOIN events e ON j.kind = 'event' AND e.seq = j.seq
-    LEFT JOIN payloads y ON j.kind = 'payload' AND y.seq = j.seq"""
+    LEFT JOIN payloads y ON j.kind = 'payload' AND y.seq = j.seq
+    LEFT JOIN amfs_entries a ON j.kind = 'amfs_entry' AND a.seq = j.seq
+    LEFT JOIN amfs_documents d ON j.kind = 'amfs_document' AND d.seq = j.seq"""
 _LOG: Final = _LINE + " FROM journal j" + _ROWS_OF_LINE
 _LOG_AFTER: Final = _LOG + " WHERE j.seq > :after ORDER BY j.seq LIMIT :limit"
 _LOG_NEWEST: Final = _LOG + " ORDER BY j.seq DESC LIMIT :limit"
 # Of the lines before one, so many are looked at: a filter that fits few must not read all.
-_LOG_FILTERED: Final = f"""{_LINE}
-    FROM (SELECT seq, kind, entry_hash FROM journal WHERE seq < :below
-        ORDER BY seq DESC LIMIT :looked_at) j
-    {_ROWS_OF_LINE}
-    WHERE (:kind IS NULL OR j.kind = :kind)
-        AND (:agent IS NULL
-            OR COALESCE(r.agent, o.agent, p.agent, c.agent, k.agent, e.agent, y.agent) = :agent)
-        AND (:task IS NULL OR k.task = :task OR e.task = :task
-            OR r.scope = 'osiris/task/' || :task)
-    ORDER BY j.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+_LOG_FILTERED: Final = f"""
+    SELECT * FROM ({_LINE} FROM (SELECT seq, kind, entry_hash FROM journal WHERE seq < :below
+        ORDER BY seq DESC LIMIT :looked_at) j {_ROWS_OF_LINE})
+    WHERE (:kind IS NULL OR kind = :kind) AND (:agent IS NULL OR agent = :agent)
+        AND (:task IS NULL OR (kind IN ('task', 'event') AND subject = :task)
+            OR (kind = 'record' AND subject >= 'osiris/task/' || :task || '/'
+                AND subject < 'osiris/task/' || :task || '0'))
+    ORDER BY seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
 _AT: Final = """
     SELECT COALESCE(
         (SELECT at FROM records WHERE seq = :seq), (SELECT at FROM events WHERE seq = :seq),
         (SELECT at FROM payloads WHERE seq = :seq), (SELECT at FROM outcomes WHERE seq = :seq),
         (SELECT at FROM claims WHERE seq = :seq), (SELECT at FROM packets WHERE seq = :seq),
-        (SELECT at FROM tasks WHERE seq = :seq)) AS at"""
+        (SELECT at FROM tasks WHERE seq = :seq), (SELECT at FROM amfs_entries WHERE seq = :seq),
+        (SELECT at FROM amfs_documents WHERE seq = :seq)) AS at"""
 
 
 class Head(NamedTuple):
