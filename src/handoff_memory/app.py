@@ -149,7 +149,7 @@ async def open_app(settings: Settings, makers: Makers | None = None) -> AsyncIte
 class View:
     """The memory, as a surface that only looks uses it; nothing here can write."""
 
-    def __init__(self, settings: Settings, makers: Makers, onlookers: Onlookers) -> None:
+    def __init__(self, settings: Settings, makers: Makers, onlookers: "Onlookers") -> None:
         self.settings = settings
         self.identity = Identity(settings, makers)
         self.now = makers.clock
@@ -169,7 +169,7 @@ class View:
         _require(self.settings.database)
         return await self._onlookers.read_apart(operation)
 
-    async def verify(self, progress: Progress) -> Reply:
+    async def verify(self, progress: "Progress") -> "Reply":
         """The report of `services.verify`, also where the file itself is damaged.
 
         A SQLite whose own check leaves out the full-text index would have to write to look at it.
@@ -273,7 +273,7 @@ def open_local(settings: Settings, makers: Makers | None = None) -> Iterator[Loc
         local.close()
 
 
-def _require(database: Path) -> None:
+def _require(database: "Path") -> None:
     if not os.path.lexists(database):
         raise DatabaseMissingError(
             f"there is no database at {database}",
