@@ -79,7 +79,7 @@ def read(tx: Tx, who: Author, limits: Limits, name: Name, *, after: str | None =
     body = _body(row)
     room = max(_LEAST_ROOM, limits.room - len(canonical.encode(reply)))
     if body is None or (not after and len(body) <= room):
-        return {**reply, **value_of(row)}
+        return {**reply, **_value(row)}
     content = body.decode()
     piece = _slice(content, offset, room)
     reply |= {"value_text": piece, "value_bytes": len(body)}
@@ -164,7 +164,7 @@ def describe(tx: Tx, row: Row) -> Reply:
 
 def with_value(tx: Tx, row: Row, room: int) -> Reply:
     """A version with its value, or with the beginning of one that does not fit."""
-    reply = {**describe(tx, row), **value_of(row)}
+    reply = {**describe(tx, row), **_value(row)}
     if len(canonical.encode(reply)) <= room:
         return reply
     content = (_body(row) or b"").decode()
@@ -175,12 +175,6 @@ def with_value(tx: Tx, row: Row, room: int) -> Reply:
         "value_bytes": row["body_bytes"],
         "hint": f"memory_read {name} gives it whole",
     }
-
-
-def value_of(row: Row) -> Reply:
-    """The `value` of a version, or that it was `erased`."""
-    body = _body(row)
-    return {"erased": True} if body is None else {"value": canonical.decode(body)}
 
 
 def text_of_value(row: Row) -> str:
@@ -215,6 +209,11 @@ def _nearest(tx: Tx, project: str, name: Name) -> list[str]:
 
 def _body(row: Row) -> bytes | None:
     return None if row["body"] is None else bytes(row["body"])
+
+
+def _value(row: Row) -> Reply:
+    body = _body(row)
+    return {"erased": True} if body is None else {"value": canonical.decode(body)}
 
 
 def _item(tx: Tx, who: Author, name: Name, room: int) -> Reply:

@@ -10,7 +10,6 @@ from handoff_memory.core import names
 from handoff_memory.core.errors import InvalidArgumentError, NotFoundError
 from handoff_memory.core.names import Name
 from handoff_memory.services import reading, search
-from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Row, Tx
 from handoff_memory.web import charts, differences, rendering
 from handoff_memory.web.page import Asked, Page
@@ -90,13 +89,17 @@ def _compared(tx: Tx, asked: Asked, row: Row) -> dict[str, Any]:
     if not 0 < against != row["version"]:
         return {"against": None, "lines": []}
     name = Name(row["scope"], row["key"], against)
-    before = reading.get(tx, asked.who.project, name)
-    return {"against": against, "lines": differences.compare(_text(before), _text(row))}
+    old, new = _text(tx, reading.get(tx, asked.who.project, name)), _text(tx, row)
+    lines = None if old is None or new is None else differences.compare(old, new)
+    return {"against": against, "lines": lines}
 
 
-def _text(row: Row) -> str:
-    told: Reply = reading.value_of(row)
-    return "[erased]" if "erased" in told else rendering.pretty(told["value"])
+def _text(tx: Tx, row: Row) -> str | None:
+    """A value as it is shown; None where it is large."""
+    told = reading.with_value(tx, row, _ROOM)
+    if "erased" in told:
+        return "[erased]"
+    return rendering.pretty(told["value"]) if "value" in told else None
 
 
 def _share(text: str | None) -> float:
