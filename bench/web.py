@@ -3,7 +3,7 @@
 Run it with the project's own Python: `make bench-web`. A page is asked for as a server hands it
 over, so the network is left out. Writers append to a copy of the same memory, in turn with nobody
 looking and with ten pages open in a dashboard of its own process, each of which follows the stream
-and is fetched anew as a browser would.
+and is fetched anew as a browser would. Linux only: it reads a process's times in /proc.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class Tab(threading.Thread):
 
 
 @contextmanager
-def watched(settings: Settings, paths: list[str]) -> Iterator[list[Tab]]:
+def watched(settings: Settings, paths: list[str]) -> Iterator[tuple[list[Tab], int]]:
     """A dashboard of its own process with those pages open."""
     env = {**os.environ, "MEMORY_DB": str(settings.database), "OSIRIS_HOME": str(settings.home)}
     command = [sys.executable, "-m", "handoff_memory", "dashboard", "--port", "0", "--json"]
@@ -153,7 +153,7 @@ def watched(settings: Settings, paths: list[str]) -> Iterator[list[Tab]]:
         for tab in tabs:
             tab.start()
         time.sleep(1)
-        yield tabs
+        yield tabs, process.pid
         for tab in tabs:
             tab.closed = True
         process.terminate()
@@ -208,17 +208,28 @@ def main() -> None:
 
 def _writers(settings: Settings, rounds: int, seconds: float) -> None:
     paths = ["/", "/handoffs", "/memory", "/tasks", "/log"] * (PAGES // 5)
-    alone, seen, fetched = [], [], 0
-    for _ in range(rounds):
-        alone.append(written_per_s(settings, seconds))
-        with watched(settings, paths) as tabs:
+    alone, seen, fetched, worked = [], [], 0, 0.0
+    for turn in range(rounds):
+        if turn % 2:
+            alone.append(written_per_s(settings, seconds))
+        with watched(settings, paths) as (tabs, pid):
+            before = cpu_s(pid)
             seen.append(written_per_s(settings, seconds))
+            worked += cpu_s(pid) - before
             fetched += sum(tab.fetched for tab in tabs)
+        if not turn % 2:
+            alone.append(written_per_s(settings, seconds))
     ratio = statistics.median(after / before for before, after in zip(alone, seen, strict=True))
     print(f"writes a second, median of {rounds} interleaved runs of {seconds:g} s")
     print(f"{statistics.median(alone):8.1f}  nobody looks")
     print(f"{statistics.median(seen):8.1f}  {PAGES} pages open, {fetched:,} times fetched anew")
-    print(f"ratio {ratio:.3f}")
+    print(f"ratio {ratio:.3f}; the dashboard took {worked / (rounds * seconds):.1%} of a processor")
+
+
+def cpu_s(pid: int) -> float:
+    """Seconds of the processor that a process took so far. Source: proc_pid_stat(5)."""
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

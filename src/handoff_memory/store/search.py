@@ -96,9 +96,10 @@ _LISTED: Final = f"""
     LEFT JOIN opinions o ON o.seq = r.seq
     WHERE h.seq <= :newest AND h.seq < :below {_FILTER}
     ORDER BY h.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+# NOT INDEXED: by seq, for the planner would rather sort all records of a project.
 _LISTED_AS_OF: Final = f"""
     SELECT r.seq, 0 AS found
-    FROM records r
+    FROM records r NOT INDEXED
     LEFT JOIN opinions o ON o.seq = r.seq
     WHERE r.seq <= :newest AND r.seq < :below {_FILTER}
         AND NOT EXISTS (SELECT 1 FROM records n WHERE n.project = r.project AND n.scope = r.scope
@@ -106,7 +107,7 @@ _LISTED_AS_OF: Final = f"""
     ORDER BY r.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
 _LISTED_ALL: Final = f"""
     SELECT r.seq, 0 AS found
-    FROM records r
+    FROM records r NOT INDEXED
     LEFT JOIN opinions o ON o.seq = r.seq
     WHERE r.seq <= :newest AND r.seq < :below {_FILTER}
     ORDER BY r.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
