@@ -14,6 +14,13 @@ from handoff_memory.settings import Settings
 from handoff_memory.web.site import Site
 
 
+async def opened(site: Site) -> AsyncIterator[bytes]:
+    """A stream that has told how far the checks have come."""
+    stream = aiter(site.follower.stream())
+    assert await told(stream) == ("check", {"revision": 0})
+    return stream
+
+
 async def told(stream: AsyncIterator[bytes]) -> tuple[str, Any]:
     """The next event."""
     event = (await asyncio.wait_for(anext(stream), 10)).decode().splitlines()
@@ -24,7 +31,7 @@ async def test_a_write_of_another_connection_is_told_with_its_kind(
     site: Site, scout: Agent
 ) -> None:
     scout.write("a/b")
-    stream = aiter(site.follower.stream())
+    stream = await opened(site)
     first = await told(stream)
 
     scout.write("a/b")
@@ -40,7 +47,7 @@ async def test_a_write_of_another_connection_is_told_with_its_kind(
 
 async def test_many_writes_at_once_are_told_as_every_kind(site: Site, scout: Agent) -> None:
     scout.write("a/b")
-    stream = aiter(site.follower.stream())
+    stream = await opened(site)
     await told(stream)
 
     for n in range(250):
@@ -55,7 +62,7 @@ async def test_many_writes_at_once_are_told_as_every_kind(site: Site, scout: Age
 
 async def test_a_second_page_begins_where_the_journal_stands(site: Site, scout: Agent) -> None:
     scout.write("a/b")
-    first, second = aiter(site.follower.stream()), aiter(site.follower.stream())
+    first, second = await opened(site), await opened(site)
     await told(first)
 
     assert await told(second) == ("journal", {"seq": 1, "kinds": []})
@@ -68,7 +75,7 @@ async def test_a_database_that_goes_and_comes_back_is_told(
     site: Site, scout: Agent, settings: Settings
 ) -> None:
     scout.write("a/b")
-    stream = aiter(site.follower.stream())
+    stream = await opened(site)
     await told(stream)
     aside = settings.database.with_name("aside.db")
 
@@ -84,12 +91,25 @@ async def test_a_database_that_goes_and_comes_back_is_told(
 
 async def test_a_verification_is_told(site: Site, scout: Agent) -> None:
     scout.write("a/b")
-    stream = aiter(site.follower.stream())
+    stream = await opened(site)
     await told(stream)
 
     site.checks.start(None)
 
     assert (await told(stream))[0] == "check"
+    await stream.aclose()  # type: ignore[attr-defined]
+
+
+async def test_a_page_that_comes_late_is_told_how_far_a_verification_came(
+    site: Site, scout: Agent
+) -> None:
+    scout.write("a/b")
+    site.checks.start(None)
+    await site.checks.finish()
+    stream = aiter(site.follower.stream())
+
+    assert await told(stream) == ("check", {"revision": site.checks.revision})
+    assert site.checks.revision > 0
     await stream.aclose()  # type: ignore[attr-defined]
 
 
@@ -104,7 +124,7 @@ async def test_a_reader_that_hangs_loses_what_is_old(site: Site, scout: Agent) -
 
 async def test_every_stream_ends_with_the_server(site: Site, scout: Agent) -> None:
     scout.write("a/b")
-    stream = aiter(site.follower.stream())
+    stream = await opened(site)
     await told(stream)
 
     site.end()

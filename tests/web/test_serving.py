@@ -66,7 +66,7 @@ def test_a_stream_does_not_keep_it_from_ending(shell: Shell) -> None:
         stream = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
         stream.request("GET", "/events", headers={"cookie": f"handoff_memory_{port}={token}"})
         answer = stream.getresponse()
-        assert answer.readline() == b"event: journal\n"
+        assert answer.readline() == b"event: check\n"
 
         process.terminate()
         process.wait(20)

@@ -52,9 +52,14 @@ class Check:
 
 
 class Checks:
-    """What was checked since the dashboard began."""
+    """What was checked since the dashboard began.
+
+    Attributes:
+        revision: Grows whenever a run has come further.
+    """
 
     def __init__(self, view: View, who: Author) -> None:
+        self.revision = 0
         self._view = view
         self._who = who
         self._latest: dict[str | None, Check] = {}
@@ -74,11 +79,6 @@ class Checks:
     def audits(self) -> list[Check]:
         """The latest audits, newest first."""
         return [check for task, check in reversed(self._latest.items()) if task is not None]
-
-    @property
-    def standing(self) -> tuple[tuple[int, bool], ...]:
-        """Changes whenever any run has come further."""
-        return tuple((check.done, check.is_running) for check in self._latest.values())
 
     def start(self, task: str | None) -> None:
         """Begin a verification, or the audit of a task, unless one is running."""
@@ -106,6 +106,7 @@ class Checks:
             if self._stopping:
                 raise _StoppedError
             check.done, check.total = done, total
+            self.revision += 1
 
         try:
             check.report = await self._reported(check, progress)
@@ -115,6 +116,7 @@ class Checks:
             return
         finally:
             check.ended_at = times.iso(self._view.now())
+            self.revision += 1
 
     def _reported(self, check: Check, progress: Progress) -> Awaitable[Reply]:
         task = check.task

@@ -33,7 +33,7 @@ class Follower:
         self._watchers: set[asyncio.Queue[Message | None]] = set()
         self._seq: int | None = None
         self._fault: str | None = None
-        self._standing = checks.standing
+        self._revision = checks.revision
 
     async def run(self) -> None:
         """Follow until cancelled."""
@@ -48,8 +48,9 @@ class Follower:
             _put(queue, None)
 
     async def stream(self) -> AsyncIterator[bytes]:
-        """The events as `text/event-stream`, beginning with where the journal stands."""
+        """The events as `text/event-stream`, beginning with where journal and checks stand."""
         with self.watching() as queue:
+            yield _event("check", {"revision": self._checks.revision})
             if self._seq is not None:
                 yield _event("journal", {"seq": self._seq, "kinds": []})
             while True:
@@ -75,9 +76,9 @@ class Follower:
             self._watchers.discard(queue)
 
     async def _look(self) -> None:
-        if self._standing != self._checks.standing:
-            self._standing = self._checks.standing
-            self.tell(("check", {}))
+        if self._revision != self._checks.revision:
+            self._revision = self._checks.revision
+            self.tell(("check", {"revision": self._revision}))
         before = self._seq
         try:
             seq, kinds = await self._view.read(lambda tx: _since(tx, before))

@@ -183,6 +183,7 @@ class Site:
             "seq": seq,
             "version": __version__,
             "project": self._who.project,
+            "revision": self.checks.revision,
             "running": check is not None and check.is_running,
         }
         template = self._templates.get_template(page.template)

@@ -54,6 +54,7 @@ let notBefore = 0;
 // The server renders; here only the parts that differ are put in the place of the old ones.
 function replace(fresh) {
   document.body.dataset.seq = fresh.body.dataset.seq;
+  document.body.dataset.check = fresh.body.dataset.check;
   const foot = fresh.querySelector("footer span");
   if (foot) document.querySelector("footer span").textContent = foot.textContent;
   const places = document.querySelectorAll("[data-live]");
@@ -130,7 +131,8 @@ function heard({ name, data }) {
   if (name === "open") told("live");
   if (name === "error") told("not connected", true);
   if (name === "fault" && concerns(["*"])) refresh();
-  if (name === "check" && document.body.dataset.kinds.split(" ").includes("check")) refresh();
+  if (name === "check" && Number(document.body.dataset.check) !== data.revision &&
+      document.body.dataset.kinds.split(" ").includes("check")) refresh();
   if (name !== "journal") return;
   told("live");
   const shown = Number(document.body.dataset.seq);
@@ -140,8 +142,16 @@ function heard({ name, data }) {
 // A browser opens six connections to a server: one tab holds the stream and tells the others.
 function listen() {
   const others = new BroadcastChannel("journal");
-  others.onmessage = ({ data }) => heard(data);
+  const latest = new Map();
+  others.onmessage = ({ data }) => {
+    if (data.name !== "ask") return;
+    for (const message of latest.values()) others.postMessage(message);
+  };
   const tell = (message) => {
+    if (message.name === "check") latest.set("check", message);
+    if (message.name === "journal") {
+      latest.set("journal", { name: "journal", data: { ...message.data, kinds: [] } });
+    }
     others.postMessage(message);
     heard(message);
   };
@@ -161,6 +171,7 @@ function follow() {
   }
   const channel = new BroadcastChannel("journal");
   channel.onmessage = ({ data }) => heard(data);
+  channel.postMessage({ name: "ask" }); // what was told between the making of this page and now
   navigator.locks.request("journal", () => {
     channel.close();
     return listen();
