@@ -7,7 +7,7 @@ AMFS_BIN := $(subst $(VENV)/,$(VENV)-amfs/,$(BIN))
 AGENTS := tests/agents/node_modules
 WORKERS ?= auto
 
-.PHONY: demo test test-clients test-agents test-stress check packages bench bench-check bench-startup bench-hooks clean
+.PHONY: demo test test-clients test-agents test-stress check packages bench bench-check bench-startup bench-hooks bench-search clean
 .PHONY: demo-amfs test-amfs test-amfs-server bench-amfs
 
 demo: $(READY)
@@ -58,6 +58,9 @@ bench-startup: $(READY)
 
 bench-hooks: $(READY)
 	$(BIN)/python bench/hooks.py
+
+bench-search: $(READY)
+	$(BIN)/python bench/search.py --check
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
