@@ -120,6 +120,14 @@ class Transaction:
         return int(self._conn.execute(sql, values).rowcount)
 
 
+class _UndoneError(Exception):
+    """An operation failed, and with it the transaction that it was run in without a savepoint."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class Writer:
     """The one connection of this process that writes.
 
@@ -139,6 +147,7 @@ class Writer:
         self.watch = place.Watch(source.path)
         self._wal = source.path.with_name(source.path.name + "-wal")
         self._checkpointed = time.monotonic()
+        self._wait_ms = -1
         try:
             self._conn = _opened(source, self._lock, deadline_s)
         except BaseException:
@@ -147,10 +156,11 @@ class Writer:
         self.watch.settle()
 
     def write(self, batch: Sequence[Operation[T]], *, until: float) -> list[T | Exception]:
-        """Run each operation in its own savepoint and commit them all at once, or none.
+        """Run the operations and commit all that succeed at once, or none.
 
         Args:
-            batch: The operations, at most `BATCH_LIMIT`.
+            batch: The operations, at most `BATCH_LIMIT`. Each may be run twice: what the first run
+                did is then undone.
             until: Monotonic time at which to give up waiting for other processes.
 
         Returns:
@@ -165,23 +175,20 @@ class Writer:
             if not held and driver.WAL_RESET_BUG:
                 raise BusyError("another process held the database for too long")
             with _faults():
-                self._begin(until)
-                try:
-                    results = [self._in_savepoint(operation) for operation in batch]
-                    self._conn.execute("COMMIT")
-                except BaseException:
-                    if self._conn.in_transaction:
-                        self._conn.execute("ROLLBACK")
-                    raise
+                results = self._written(batch, until)
         self.watch.check()  # a file that was deleted meanwhile took the commit with it
         return results
 
+    def wants_tending(self) -> bool:
+        """Whether `tend` has something to do; any thread may ask."""
+        is_time = time.monotonic() - self._checkpointed >= _CHECKPOINT_PAUSE_S
+        return is_time and self._wal_bytes() >= _CHECKPOINT_BYTES
+
     def tend(self) -> None:
         """Move the write-ahead log into the file once it has grown; never waits for readers."""
-        now = time.monotonic()
-        if now - self._checkpointed < _CHECKPOINT_PAUSE_S or self._wal_bytes() < _CHECKPOINT_BYTES:
+        if not self.wants_tending():
             return
-        self._checkpointed = now
+        self._checkpointed = time.monotonic()
         with suppress(MemoryFault), _faults():  # the log is complete without it
             if not driver.WAL_RESET_BUG:
                 self._conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -206,25 +213,69 @@ class Writer:
             with suppress(MemoryFault), _faults():
                 self._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
+    def _written(self, batch: Sequence[Operation[T]], until: float) -> list[T | Exception]:
+        # A savepoint makes the full-text index write out what it holds, once for each operation
+        # instead of once for all. Few operations fail, so savepoints are for a batch with one that
+        # did.
+        try:
+            return self._committed(batch, until, self._undivided)
+        except _UndoneError as undone:
+            if len(batch) == 1:
+                return [undone.error]
+        return self._committed(batch, until, self._in_savepoint)
+
+    def _committed(
+        self,
+        batch: Sequence[Operation[T]],
+        until: float,
+        run: Callable[[Operation[T]], T | Exception],
+    ) -> list[T | Exception]:
+        self._begin(until)
+        try:
+            results = [run(operation) for operation in batch]
+            self._conn.execute("COMMIT")
+        except BaseException:
+            if self._conn.in_transaction:
+                self._conn.execute("ROLLBACK")
+            raise
+        return results
+
     def _begin(self, until: float) -> None:
-        wait_ms = int(max(0.0, until - time.monotonic()) * 1000)
-        self._conn.execute(f"PRAGMA busy_timeout = {wait_ms}")
+        wait_ms = int(max(0.0, until - time.monotonic()) * 10) * 100  # coarse: it is seldom told
+        if wait_ms != self._wait_ms:
+            self._conn.execute(f"PRAGMA busy_timeout = {wait_ms}")
+            self._wait_ms = wait_ms
         self._conn.execute("BEGIN IMMEDIATE")
 
+    def _undivided(self, operation: Operation[T]) -> T:
+        try:
+            result = operation(self._transaction())
+        except driver.DriverError:
+            raise
+        except Exception as error:
+            raise _UndoneError(error) from error
+        self._check_open()
+        return result
+
     def _in_savepoint(self, operation: Operation[T]) -> T | Exception:
-        tx = Transaction(self._conn, self._source.clock(), self._source.entropy)
         self._conn.execute("SAVEPOINT operation")
         try:
-            result: T | Exception = operation(tx)
+            result: T | Exception = operation(self._transaction())
         except driver.DriverError:
             raise  # a full disk ends the whole transaction: what then ran would commit on its own
         except Exception as error:  # noqa: BLE001 - one operation's fault must not undo the others
             self._conn.execute("ROLLBACK TO operation")
             result = error
         self._conn.execute("RELEASE operation")
+        self._check_open()
+        return result
+
+    def _transaction(self) -> Transaction:
+        return Transaction(self._conn, self._source.clock(), self._source.entropy)
+
+    def _check_open(self) -> None:
         if not self._conn.in_transaction:
             raise errors.DatabaseIoError("SQLite ended the transaction by itself")
-        return result
 
     def _wal_bytes(self) -> int:
         try:
