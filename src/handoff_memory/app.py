@@ -60,6 +60,7 @@ class Identity:
     def __init__(self, settings: Settings, makers: Makers) -> None:
         self._settings = settings
         self.session = settings.session or makers.session()
+        self._authors: dict[str | None, Author] = {}
 
     @cached_property
     def project(self) -> str:
@@ -77,15 +78,12 @@ class Identity:
             InvalidNameError: That name is no agent id.
             SecretRefusedError: It looks like a secret.
         """
-        agent = self._settings.agent or names.agent_id(announced or UNNAMED)
-        refuse_secret(self._settings.limits, "agent id", agent)
-        return Author(
-            agent,
-            self.session,
-            self.project,
-            pid=os.getpid(),
-            host=liveness.HOST,
-        )
+        if announced not in self._authors:
+            agent = self._settings.agent or names.agent_id(announced or UNNAMED)
+            refuse_secret(self._settings.limits, "agent id", agent)
+            author = Author(agent, self.session, self.project, pid=os.getpid(), host=liveness.HOST)
+            self._authors = {announced: author}  # one process speaks for one client
+        return self._authors[announced]
 
 
 class App:

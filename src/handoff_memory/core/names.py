@@ -124,6 +124,6 @@ def _plain(what: str, text: str, limit: int) -> str:
         raise InvalidNameError(f"a {what} has 1 to {limit} characters, this has {len(text)}")
     if text != text.strip():
         raise InvalidNameError(f"{what} {text!r} begins or ends with a blank")
-    if any(unicodedata.category(char) in {"Cc", "Cs"} for char in text):
+    if not text.isprintable() and any(unicodedata.category(char) in {"Cc", "Cs"} for char in text):
         raise InvalidNameError(f"{what} {text!r} holds a control character or half a character")
     return text

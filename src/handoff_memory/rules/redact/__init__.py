@@ -34,7 +34,7 @@ class Redacted(NamedTuple, Generic[T]):
 
 _BETWEEN = bytes(byte for byte in range(256) if not re.match(rb"[\w.~-]", bytes([byte])))
 _SPACED = bytes.maketrans(_BETWEEN, b" " * len(_BETWEEN))
-# What must occur, and the place in `ROWS` of the row that it could be; token rows stand first there.
+# What must occur, and the place in `ROWS` of the row that it could be; token rows stand first.
 # Flat, and text instead of bytes, in which `in` takes five times as long to begin.
 _HINTS = tuple((hint, at) for at, row in enumerate(ROWS) for hint in row.hints)
 _TOKEN_HINTS = tuple((hint, at) for hint, at in _HINTS if at < len(TOKEN_ROWS))
