@@ -81,9 +81,10 @@ class _Surface:
         try:
             who = self._app.identity.author(_announced(ctx))
             reply = await self._call(who, params.name, params.arguments or {})
-            return replies.result(await self._with_twins(who, reply))
+            result = replies.result(await self._with_twins(who, reply))
         except Exception as error:  # noqa: BLE001 - nothing may escape a tool
-            return replies.failure(error)
+            result = replies.failure(error)
+        return {**result, "resultType": "complete"}  # the SDK drops it for the era without it
 
     async def list_resources(self, ctx: Context, params: Any) -> types.ListResourcesResult:
         with _protocol_errors():

@@ -35,5 +35,8 @@ class Tx(Protocol):
     def each(self, sql: str, **values: object) -> Iterator[Row]:
         """Row after row, without holding them all."""
 
+    def tuples(self, sql: str, **values: object) -> Iterator[tuple[Any, ...]]:
+        """As `each`, but each row a plain tuple: for walks over everything."""
+
     def run(self, sql: str, **values: object) -> int:
         """Execute, and say how many rows were changed."""

@@ -11,14 +11,19 @@ from handoff_memory.store.engine import Row, Tx
 _PROBLEM_LIMIT: Final = 100
 _OBJECTS: Final = "SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL"
 
-_NEWEST: Final = """
-    SELECT r.project, r.scope, r.key, r.seq, r.version FROM records r
+# Each head as it stands, and each newest version as it should be one.
+_WRONG_HEADS: Final = """
+    SELECT h.scope, h.key, h.version FROM heads h
+    LEFT JOIN records r ON r.seq = h.seq AND r.version = h.version AND r.project = h.project
+        AND r.scope = h.scope AND r.key = h.key
+    WHERE r.seq IS NULL OR EXISTS (SELECT 1 FROM records n WHERE n.project = r.project
+        AND n.scope = r.scope AND n.key = r.key AND n.version = r.version + 1)
+    UNION
+    SELECT r.scope, r.key, r.version FROM records r
     WHERE NOT EXISTS (SELECT 1 FROM records n WHERE n.project = r.project AND n.scope = r.scope
-        AND n.key = r.key AND n.version = r.version + 1)"""
-_HEADS: Final = "SELECT project, scope, key, seq, version FROM heads"
-_WRONG_HEADS: Final = f"""
-    SELECT * FROM ({_NEWEST} EXCEPT {_HEADS})
-    UNION SELECT * FROM ({_HEADS} EXCEPT {_NEWEST})"""  # noqa: S608 - constants of this module
+            AND n.key = r.key AND n.version = r.version + 1)
+        AND NOT EXISTS (SELECT 1 FROM heads h WHERE h.project = r.project AND h.scope = r.scope
+            AND h.key = r.key AND h.seq = r.seq AND h.version = r.version)"""
 _OPINIONS: Final = "SELECT * FROM opinions ORDER BY seq"
 _INITIAL: Final = "SELECT scope, key, version, confidence FROM records WHERE seq = :seq"
 _NEXT_OF: Final = "SELECT scope, key, version - 1 AS version FROM records WHERE prev = :hash"

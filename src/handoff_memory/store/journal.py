@@ -6,7 +6,7 @@ that is hashed is rebuilt from the row's columns on verification, so a fact stan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import entry
@@ -56,22 +56,6 @@ _INSERT: Final[Mapping[str, str]] = {
         :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
 }
 
-_LINES: Final = """
-    SELECT seq, kind, v, entry_hash, chain FROM journal WHERE seq > :after ORDER BY seq"""
-_ROWS: Final[Mapping[str, str]] = {
-    "record": """
-    SELECT r.*, b.entry_hash AS before_hash FROM records r
-    LEFT JOIN records p ON p.project = r.project AND p.scope = r.scope AND p.key = r.key
-        AND p.version = r.version - 1
-    LEFT JOIN journal b ON b.seq = p.seq
-    WHERE r.seq > :after ORDER BY r.seq""",
-    "outcome": "SELECT * FROM outcomes WHERE seq > :after ORDER BY seq",
-    "packet": "SELECT * FROM packets WHERE seq > :after ORDER BY seq",
-    "claim": "SELECT * FROM claims WHERE seq > :after ORDER BY seq",
-    "task": "SELECT * FROM tasks WHERE seq > :after ORDER BY seq",
-    "event": "SELECT * FROM events WHERE seq > :after ORDER BY seq",
-    "payload": "SELECT * FROM payloads WHERE seq > :after ORDER BY seq",
-}
 _HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
 
 # One line of `log` for any kind, newest first or oldest first.
@@ -167,16 +151,6 @@ def hash_of(tx: Tx, seq: int) -> bytes:
     """The hash of the row with that seq."""
     found = tx.one(_HASH_OF, seq=seq)
     return bytes(found["entry_hash"]) if found else b""
-
-
-def lines(tx: Tx, after: int = 0) -> Iterator[Row]:
-    """The lines of the journal in order."""
-    return tx.each(_LINES, after=after)
-
-
-def rows(tx: Tx, kind: str, after: int = 0) -> Iterator[Row]:
-    """The rows of a kind in the order of their seq."""
-    return tx.each(_ROWS[kind], after=after)
 
 
 def log(tx: Tx, *, after: int | None, limit: int) -> list[Row]:
