@@ -79,23 +79,21 @@ def columns(kind: str, v: int) -> tuple[str, ...]:
 
 
 def encoder(kind: str, v: int) -> Callable[[Sequence[Any]], bytes]:
-    """As `entry_bytes`, of the values in the order of `columns`: for many rows of one kind.
-
-    Text that is no canonical JSON where a list is kept gives other bytes, never those of another
-    row.
-    """
+    """As `entry_bytes`, of the values in the order of `columns`: for many rows of one kind."""
     names = columns(kind, v)
     blank: dict[str, Any] = dict.fromkeys(sorted((*names, "kind", "v")))
     blank.update({"kind": kind, "v": v})
     lists = [name for name in names if name in _LISTS]
+    hashes = ("body_commit", "prev")
 
     def encode(values: Sequence[Any]) -> bytes:
         entry: dict[str, Any] = blank.copy()
         entry.update(zip(names, values, strict=True))
-        entry["body_commit"] = _hex(entry["body_commit"])
-        entry["prev"] = _hex(entry["prev"])
+        for name in hashes:
+            if (digest := entry[name]) is not None:
+                entry[name] = digest.hex()
         for name in lists:
-            entry[name] = orjson.Fragment(entry[name])
+            entry[name] = orjson.loads(entry[name])
         return orjson.dumps(entry)
 
     return encode

@@ -46,6 +46,10 @@ _MOVES: Final[Mapping[str, str]] = {
     ORDER BY m.seq"""  # noqa: S608 - constants of this module
     for kind in ("outcome", "packet", "claim")
 }
+# Every outcome of the versions of which one was reported since.
+_OUTCOMES_SINCE: Final = """
+    SELECT o.* FROM outcomes o JOIN journal j ON j.seq = o.seq AND j.kind = 'outcome'
+    WHERE o.record IN (SELECT n.record FROM outcomes n WHERE n.seq > :after) ORDER BY o.seq"""
 _CLAIMED: Final = "SELECT 1 FROM claims LIMIT 1"
 _SIGNS: Final = [
     f"""
@@ -101,6 +105,11 @@ def chain_at(tx: Tx, seq: int) -> bytes | None:
 def moves(tx: Tx, kind: str) -> Iterator[Row]:
     """Each outcome, packet or claim that the journal names."""
     return tx.each(_MOVES[kind])
+
+
+def outcomes_since(tx: Tx, after: int) -> Iterator[Row]:
+    """Each outcome of a version that has one behind a seq."""
+    return tx.each(_OUTCOMES_SINCE, after=after)
 
 
 def signs_of_life(tx: Tx) -> Iterator[Row]:
