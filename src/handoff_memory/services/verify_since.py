@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from handoff_memory.core import canonical
+from handoff_memory.core import lazy
 from handoff_memory.core.errors import InvalidArgumentError
 from handoff_memory.services import findings, verify_rows
 from handoff_memory.services.verify_replay import Replay
@@ -21,6 +21,7 @@ from handoff_memory.store.sealed import Span
 
 LAST: Final = "last"
 _MARK: Final = "verified"
+_HEAD: Final = lazy.pattern("([0-9]{1,18}):([0-9a-f]{64})")
 NOT_CHECKED: Final = (
     "lines up to that one, claim states of packets, kept states of tasks, payloads, the schema and "
     "the file: --verify alone checks everything"
@@ -39,19 +40,17 @@ def marked(tx: Tx, given: str) -> Head:
             raise InvalidArgumentError(
                 "no head was verified so far", way_out="Verify everything once: --verify alone."
             )
-        given = ":".join(str(part) for part in canonical.decode(kept.encode()))
-    seq, _, chain = given.partition(":")
-    try:
-        return Head(int(seq), bytes.fromhex(chain))
-    except ValueError:
+        given = kept
+    if not (found := _HEAD.fullmatch(given)):
         raise InvalidArgumentError(
             f"{given!r} is no head", way_out="Use last, or SEQ:CHAIN as a report's head says."
-        ) from None
+        )
+    return Head(int(found[1]), bytes.fromhex(found[2]))
 
 
 def mark(tx: Tx, head: Reply) -> None:
     """Remember a head that was found good; no hash covers that."""
-    health.set_meta(tx, _MARK, canonical.encode([head["seq"], head["chain"]]).decode())
+    health.set_meta(tx, _MARK, f"{head['seq']}:{head['chain']}")
 
 
 def verify(tx: Tx, start: Head) -> Reply:
