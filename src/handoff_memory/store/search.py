@@ -98,6 +98,20 @@ _LISTED: Final = f"""
     LEFT JOIN opinions o ON o.seq = r.seq
     WHERE h.seq <= :newest AND h.seq < :below {_FILTER}
     ORDER BY h.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+# A scope with few records is read by its name; one with many is met soon enough on the way from the
+# newest back.
+_FEW_IN_SCOPE: Final = """
+    SELECT count(*) < :candidates AS few FROM (
+        SELECT 1 FROM heads WHERE project IN (:project, '')
+            AND scope >= :scope AND scope < :scope || '0' LIMIT :candidates)"""
+_LISTED_IN_SCOPE: Final = f"""
+    SELECT h.seq, 0 AS found
+    FROM heads h
+    CROSS JOIN records r ON r.seq = h.seq
+    LEFT JOIN opinions o ON o.seq = r.seq
+    WHERE h.project IN (:project, '') AND h.scope >= :scope AND h.scope < :scope || '0'
+        AND h.seq <= :newest AND h.seq < :below {_FILTER}
+    ORDER BY +h.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
 _LISTED_AS_OF: Final = f"""
     SELECT r.seq, 0 AS found
     FROM records r
@@ -180,4 +194,12 @@ def matching(tx: Tx, match: str, wanted: Filter, *, reach: Reach, limit: int) ->
 
 def listed(tx: Tx, wanted: Filter, *, reach: Reach, limit: int, below: int = _NEVER) -> list[Row]:
     """`seq` of what the filter lets through below a seq, newest first."""
-    return tx.all(_LISTING[reach], limit=limit, below=below, **wanted._asdict())
+    query = _LISTING[reach]
+    if reach == "current" and wanted.scope and _is_small(tx, wanted):
+        query = _LISTED_IN_SCOPE
+    return tx.all(query, limit=limit, below=below, **wanted._asdict())
+
+
+def _is_small(tx: Tx, wanted: Filter) -> bool:
+    found = tx.one(_FEW_IN_SCOPE, project=wanted.project, scope=wanted.scope, candidates=CANDIDATES)
+    return bool(found and found["few"])
