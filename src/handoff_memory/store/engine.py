@@ -23,6 +23,10 @@ class Tx(Protocol):
     def now(self) -> int:
         """The time of this operation, microseconds since 1970 UTC."""
 
+    @property
+    def known(self) -> dict[str, Any]:
+        """What operations of one transaction leave for those after them, who see no other."""
+
     def random(self, size_bytes: int) -> bytes:
         """That many unpredictable bytes."""
 

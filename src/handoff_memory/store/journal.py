@@ -13,6 +13,7 @@ from handoff_memory.core import entry
 from handoff_memory.store.engine import Row, Tx
 
 _HEAD: Final = "SELECT seq, chain FROM journal ORDER BY seq DESC LIMIT 1"
+_KNOWN: Final = "journal.head"
 _APPEND: Final = """
     INSERT INTO journal (seq, kind, v, entry_hash, chain)
     VALUES (:seq, :kind, :v, :entry_hash, :chain)"""
@@ -110,8 +111,12 @@ class Appended(NamedTuple):
 
 def head(tx: Tx) -> Head:
     """The end of the journal as this transaction sees it."""
-    found = tx.one(_HEAD)
-    return Head(found["seq"], found["chain"]) if found else Head(0, entry.GENESIS)
+    known: Head | None = tx.known.get(_KNOWN)
+    if known is None:
+        found = tx.one(_HEAD)
+        known = Head(found["seq"], found["chain"]) if found else Head(0, entry.GENESIS)
+        tx.known[_KNOWN] = known
+    return known
 
 
 def append(tx: Tx, kind: str, row: dict[str, Any], body: bytes | None, *, v: int = 1) -> Appended:
@@ -136,14 +141,9 @@ def append(tx: Tx, kind: str, row: dict[str, Any], body: bytes | None, *, v: int
     data = entry.entry_bytes(kind, v, sealed)
     entry_hash = entry.entry_hash(data)
     tx.run(_INSERT[kind], **sealed)
-    tx.run(
-        _APPEND,
-        seq=last.seq + 1,
-        kind=kind,
-        v=v,
-        entry_hash=entry_hash,
-        chain=entry.next_chain(last.chain, data),
-    )
+    chain = entry.next_chain(last.chain, data)
+    tx.run(_APPEND, seq=last.seq + 1, kind=kind, v=v, entry_hash=entry_hash, chain=chain)
+    tx.known[_KNOWN] = Head(last.seq + 1, chain)
     return Appended(last.seq + 1, entry_hash)
 
 

@@ -92,12 +92,19 @@ class Source(NamedTuple):
 class Transaction:
     """A `Tx` on a SQLite connection."""
 
-    __slots__ = ("_conn", "_entropy", "now")
+    __slots__ = ("_conn", "_entropy", "known", "now")
 
-    def __init__(self, conn: driver.Connection, now: int, entropy: Entropy) -> None:
+    def __init__(
+        self,
+        conn: driver.Connection,
+        now: int,
+        entropy: Entropy,
+        known: dict[str, Any] | None = None,
+    ) -> None:
         self._conn = conn
         self._entropy = entropy
         self.now = now
+        self.known: dict[str, Any] = {} if known is None else known
 
     def random(self, size_bytes: int) -> bytes:
         """That many unpredictable bytes."""
@@ -154,6 +161,7 @@ class Writer:
         self._wal = source.path.with_name(source.path.name + "-wal")
         self._checkpointed = time.monotonic()
         self._wait_ms = -1
+        self._known: dict[str, Any] = {}
         try:
             self._conn = _opened(source, self._lock, deadline_s)
         except BaseException:
@@ -237,6 +245,7 @@ class Writer:
         run: Callable[[Operation[T]], T | Exception],
     ) -> list[T | Exception]:
         self._begin(until)
+        self._known = {}
         try:
             results = [run(operation) for operation in batch]
             self._conn.execute("COMMIT")
@@ -271,13 +280,15 @@ class Writer:
             raise  # a full disk ends the whole transaction: what then ran would commit on its own
         except Exception as error:  # noqa: BLE001 - one operation's fault must not undo the others
             self._conn.execute("ROLLBACK TO operation")
+            self._known.clear()
             result = error
         self._conn.execute("RELEASE operation")
         self._check_open()
         return result
 
     def _transaction(self) -> Transaction:
-        return Transaction(self._conn, self._source.clock(), self._source.entropy)
+        source = self._source
+        return Transaction(self._conn, source.clock(), source.entropy, self._known)
 
     def _check_open(self) -> None:
         if not self._conn.in_transaction:

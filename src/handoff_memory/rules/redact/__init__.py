@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 _ROUNDS = 8  # a replaced secret can lay bare another; more often than this only by design
 _REREAD = 256  # a rejected bare value longer than this is not searched again
+_SHORT = 64
+_MOST_HARMLESS = 4096
 
 
 class Redacted(NamedTuple, Generic[T]):
@@ -39,6 +41,8 @@ _SPACED = bytes.maketrans(_BETWEEN, b" " * len(_BETWEEN))
 _HINTS = tuple((hint, at) for at, row in enumerate(ROWS) for hint in row.hints)
 _TOKEN_HINTS = tuple((hint, at) for hint, at in _HINTS if at < len(TOKEN_ROWS))
 _FOLDED_HINTS = _HINTS[len(_TOKEN_HINTS) :]
+# Names and labels come again and again; only what holds nothing is remembered.
+_HARMLESS: set[str] = set()
 
 
 # --- finding and replacing ------------------------------------------------------------------------
@@ -46,6 +50,17 @@ _FOLDED_HINTS = _HINTS[len(_TOKEN_HINTS) :]
 
 def _possible(text: str) -> list[Row]:
     """The rows that can match at all; most texts have none. Costs a few passes in C."""
+    if text in _HARMLESS:
+        return []
+    rows = _hinted(text)
+    if not rows and len(text) <= _SHORT:
+        if len(_HARMLESS) >= _MOST_HARMLESS:
+            _HARMLESS.clear()
+        _HARMLESS.add(text)
+    return rows
+
+
+def _hinted(text: str) -> list[Row]:
     raw = text.encode("utf-8", "surrogatepass")
     folded = raw.lower().decode("utf-8", "surrogatepass") + "\n"
     found = {
