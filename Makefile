@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 AGENTS := tests/agents/node_modules
 WORKERS ?= auto
 
-.PHONY: demo test test-clients test-agents test-stress check packages bench-startup bench-hooks clean
+.PHONY: demo test test-clients test-agents test-stress check packages bench-startup bench-hooks bench-store clean
 
 demo: $(READY)
 	@$(BIN)/python demo/run.py
@@ -34,6 +34,9 @@ bench-startup: $(READY)
 
 bench-hooks: $(READY)
 	$(BIN)/python bench/hooks.py
+
+bench-store: $(READY)
+	$(BIN)/python bench/store.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -15,10 +15,10 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from store import batches, growth, peers, processes, soak, stdio, verifying
 from store.figures import Figure, conditions, table
 
 import handoff_memory
+from store import batches, growth, peers, processes, soak, stdio, verifying
 
 Section = Callable[[Path], list[Figure]]
 

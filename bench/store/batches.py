@@ -7,11 +7,10 @@ import statistics
 import time
 from pathlib import Path
 
-from store.figures import Figure
-from store.work import Facts, operation, source
-
 from handoff_memory.bridge import Bridge
 from handoff_memory.store.engine import Operation
+from store.figures import Figure
+from store.work import Facts, operation, source
 
 _WIDTH = 16
 

@@ -13,12 +13,11 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from store.work import Facts, operation, source
-
 from handoff_memory.bridge import Bridge
 from handoff_memory.store import driver
 from handoff_memory.store.engine import Operation
 from handoff_memory.store.sqlite import Transaction, Writer
+from store.work import Facts, operation, source
 
 _IN_FLIGHT = 8
 _POOL = 3000

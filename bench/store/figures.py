@@ -7,9 +7,8 @@ import platform
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
-from store.work import SEED
-
 from handoff_memory.store import driver
+from store.work import SEED
 
 
 class Figure(NamedTuple):

@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from store.figures import Figure
-from store.work import LIMITS, SEED, WHO, Facts, fill, operation, source
-
 from handoff_memory.core.names import Name
 from handoff_memory.services import reading, search
 from handoff_memory.store.sqlite import Reader, Writer
+from store.figures import Figure
+from store.work import LIMITS, SEED, WHO, Facts, fill, operation, source
 
 _SMALL = 1000
 _EACH = 40
@@ -49,17 +48,13 @@ class Grown:
     def read(self) -> None:
         """A record by name."""
         name = self._name()
-        self._clocked(
-            lambda: self._reader.read(lambda tx: reading.read(tx, WHO, LIMITS, name))
-        )
+        self._clocked(lambda: self._reader.read(lambda tx: reading.read(tx, WHO, LIMITS, name)))
 
     def newest(self) -> None:
         """The 20 newest of a scope."""
         wanted = search.Search(scope=self._name().scope)
         self._clocked(
-            lambda: self._reader.read(
-                lambda tx: search.search(tx, WHO, LIMITS, wanted, limit=20)
-            )
+            lambda: self._reader.read(lambda tx: search.search(tx, WHO, LIMITS, wanted, limit=20))
         )
 
     def median(self, step: Callable[[], None], count: int) -> float:

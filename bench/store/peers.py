@@ -23,6 +23,7 @@ _SERVER = "@modelcontextprotocol/server-memory"
 _LIBRARIES = ("langgraph-checkpoint-sqlite", "amfs", "amfs-core", "amfs-adapter-filesystem")
 _AT_ONCE = 64
 _BATCH = 400
+_ROUNDS = 7
 
 
 def measure(folder: Path, home: Path, *, quick: bool) -> list[Figure]:
@@ -135,52 +136,87 @@ def _by_four(
         list(pool.map(one, range(4)))
 
 
-# --- libraries: langgraph's SQLite store, AMFS with its filesystem adapter, ours in process --------
+# --- libraries: langgraph's SQLite store, AMFS with its filesystem adapter, ours in process -------
+
+
+class _Store:
+    """A store in a process of its own, which works when it is told to."""
+
+    def __init__(self, name: str, program: str, folder: Path, count: int) -> None:
+        place = folder / f"{name}-{count}"
+        place.mkdir(exist_ok=True)
+        script = str(Path(__file__).with_name("library.py"))
+        self._process = subprocess.Popen(
+            [program, script, name, str(place), str(count), str(_BATCH)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
+            text=True,
+        )
+        self.found: dict[str, list[float]] = {}
+
+    def wait(self) -> None:
+        """Until it is filled."""
+        assert self._process.stdout is not None  # noqa: S101
+        if self._process.stdout.readline() != "ready\n":
+            raise RuntimeError("a peer did not start")
+
+    def work(self, what: str) -> None:
+        """One round, kept."""
+        assert self._process.stdin is not None  # noqa: S101
+        assert self._process.stdout is not None  # noqa: S101
+        self._process.stdin.write(what + "\n")
+        self._process.stdin.flush()
+        for name, value in json.loads(self._process.stdout.readline()).items():
+            self.found.setdefault(name, []).append(value)
+
+    def median(self, what: str) -> float:
+        """Over the rounds."""
+        return statistics.median(self.found[what])
+
+    def close(self) -> None:
+        """Let it end."""
+        self._process.communicate(timeout=60)
 
 
 def _libraries(folder: Path, python: Path, count: int) -> list[Figure]:
-    arms = {"ours": sys.executable, "langgraph": str(python), "langgraph-async": str(python)}
+    programs = {
+        "ours": sys.executable,
+        "langgraph": str(python),
+        "ours-async": sys.executable,
+        "langgraph-async": str(python),
+    }
     if count <= 1000:
-        arms["amfs"] = str(python)  # its listing alone takes a second at 10,000
-    found: dict[str, dict[str, float]] = {}
-    script = str(Path(__file__).with_name("library.py"))
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-    for name, program in arms.items():
-        place = folder / f"{name}-{count}"
-        place.mkdir(exist_ok=True)
-        done = subprocess.run(
-            [program, script, name, str(place), str(count), str(_BATCH)],
-            stdout=subprocess.PIPE,
-            env=env,
-            text=True,
-            check=False,
-        )
-        if done.returncode == 0:
-            found[name] = json.loads(done.stdout.splitlines()[-1])
-    ours = found["ours"]
+        programs["amfs"] = str(python)  # filling it takes too long at 10,000
+    stores = {name: _Store(name, program, folder, count) for name, program in programs.items()}
+    _take_turns(stores)
     figures = []
-    for name, theirs in found.items():
-        if name == "ours":
-            continue
-        told = f"{name} lost {theirs['lost']:.0f}, ours {ours['lost']:.0f}"
-        is_bar = name.startswith("langgraph")
-        for what in ("write", "read"):
-            figures.append(
-                Figure(
-                    *(f"{name} at {count:,}: {what}", ours[what], theirs[what], "us"),
-                    1.0 if is_bar else None,
-                    at_most=True,
-                    note=told,
-                )
-            )
-        if "batch" in theirs:
-            figures.append(
-                Figure(f"{name} at {count:,}: {_BATCH} at once", ours["batch"], theirs["batch"],
-                       "/s", 0.25)
-            )  # fmt: skip
-    return figures
+    for name, ours in (("langgraph", "ours"), ("langgraph-async", "ours-async"), ("amfs", "ours")):
+        if name in stores:
+            figures += _beside(stores[ours], stores[name], f"{name} at {count:,}")
+    ours, theirs = (stores[name].median("batch") for name in ("ours-async", "langgraph-async"))
+    at_once = f"langgraph-async at {count:,}: {_BATCH} at once"
+    return [*figures, Figure(at_once, ours, theirs, "/s", 0.25)]
 
 
-def median_us(times: list[float]) -> float:
-    """Microseconds."""
-    return statistics.median(times) * 1e6
+def _take_turns(stores: dict[str, _Store]) -> None:
+    for one in stores.values():
+        one.wait()
+    for _ in range(_ROUNDS):
+        for one in stores.values():
+            one.work("round")
+        for name in ("ours-async", "langgraph-async"):
+            stores[name].work("batch")
+    for one in stores.values():
+        one.work("lost")
+        one.close()
+
+
+def _beside(ours: _Store, theirs: _Store, name: str) -> list[Figure]:
+    asked = 1.0 if name.startswith("langgraph") else None
+    told = f"lost {theirs.median('lost'):.0f}, ours {ours.median('lost'):.0f}"
+    return [
+        Figure(f"{name}: {what}", ours.median(what), theirs.median(what), "us", asked,
+               at_most=True, note=told)
+        for what in ("write", "read")
+    ]  # fmt: skip

@@ -10,9 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from store.figures import Figure
-
 from handoff_memory.store import driver
+from store.figures import Figure
 
 _PROCESSES = 4
 

@@ -7,15 +7,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from store.figures import Figure
-from store.work import fill, source
-
 from handoff_memory import verification
 from handoff_memory.core import entry
 from handoff_memory.services import verify, verify_rows, verify_since
 from handoff_memory.store import journal, sealed
 from handoff_memory.store.engine import Tx
 from handoff_memory.store.sqlite import Reader
+from store.figures import Figure
+from store.work import fill, source
 
 _NEW = 1000
 _LIMIT_MS = 50.0

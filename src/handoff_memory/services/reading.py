@@ -80,6 +80,8 @@ def read(tx: Tx, who: Author, limits: Limits, name: Name, *, after: str | None =
     confirming = records.confirming_agents(tx, row["seq"]) if confirmed else 0
     reply = {**describe(tx, row), "confirmed_by": confirming}
     body = _body(row)
+    if body is not None and not after and len(body) <= _LEAST_ROOM:
+        return {**reply, **_value(row)}
     room = max(_LEAST_ROOM, limits.room - len(canonical.encode(reply)))
     if body is None or (not after and len(body) <= room):
         return {**reply, **_value(row)}
