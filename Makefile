@@ -3,10 +3,12 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(if $(filter Windows_NT,$(OS)),$(VENV)/Scripts,$(VENV)/bin)
 READY  := $(VENV)/.ready
+AMFS_BIN := $(subst $(VENV)/,$(VENV)-amfs/,$(BIN))
 AGENTS := tests/agents/node_modules
 WORKERS ?= auto
 
-.PHONY: demo test test-clients test-agents test-stress check packages bench-startup bench-hooks bench-store clean
+.PHONY: demo test test-clients test-agents test-stress check packages bench bench-check bench-startup bench-hooks bench-store clean
+.PHONY: demo-amfs test-amfs test-amfs-server bench-amfs
 
 demo: $(READY)
 	@$(BIN)/python demo/run.py
@@ -23,11 +25,33 @@ test-clients: $(READY)
 test-agents: $(READY) $(AGENTS)/.ready
 	$(BIN)/pytest -m agents
 
+demo-amfs: $(READY)
+	@$(BIN)/python demo/amfs_bridge.py
+
+test-amfs: $(READY)
+	$(BIN)/pytest tests/senselab -m ""
+
+# AMFS's own MCP server brings 70 packages: they stay out of the other tests' way.
+test-amfs-server:
+	$(PYTHON) -m venv $(VENV)-amfs
+	$(AMFS_BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' 'amfs-mcp-server>=0.7.48,<0.8'
+	$(AMFS_BIN)/python -m pytest tests/senselab/test_server.py
+
+bench-amfs: $(READY)
+	$(BIN)/python bench/amfs.py
+
 check: $(READY)
 	PATH="$(abspath $(BIN)):$$PATH" scripts/check
 
 packages: $(READY)
 	$(BIN)/python scripts/build_packages.py
+
+bench: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	$(BIN)/python bench/run_bench.py --write --check
+
+bench-check: $(READY)
+	$(BIN)/python bench/run_bench.py --quick --check
 
 bench-startup: $(READY)
 	$(BIN)/python bench/startup.py
@@ -48,4 +72,4 @@ $(AGENTS)/.ready: tests/agents/package.json
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage*
+	rm -rf $(VENV) $(VENV)-amfs build dist *.egg-info src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .coverage*

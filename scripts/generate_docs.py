@@ -14,7 +14,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -108,7 +107,8 @@ _FAMILIES: Final[dict[type[MemoryFault], str]] = {
 }
 
 # Fixed values, in this order: a first version, a second one, an outcome, a packet and its claim, a
-# task, an event of it, and the payload `hello` with a line feed.
+# task, an event of it, the payload `hello` with a line feed, and what AMFS keeps: of an entry that
+# is a record, and a commit.
 _AUTHOR: Final = {"agent": "scout-agent", "session": "s_000000000001", "authn": "declared"}
 _NAME: Final = {"project": "", "scope": "listing/553", "key": "assessment"}
 _ROWS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
@@ -224,6 +224,39 @@ _ROWS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
             "body": None,
         },
     ),
+    (
+        "amfs_entry",
+        {
+            **_AUTHOR,
+            "at": 1_700_000_480_000_000,
+            "op": None,
+            "project": "",
+            "namespace": "default",
+            "branch": "main",
+            "path": "listing/553",
+            "key": "assessment",
+            "version": 3,
+            "record": 2,
+            "wrote": 0,
+            "writer": "Scout-Agent",
+            "body": '{"confidence":0.8181818181818182,"last_outcome":"success"}',
+        },
+    ),
+    (
+        "amfs_document",
+        {
+            **_AUTHOR,
+            "at": 1_700_000_540_000_000,
+            "op": None,
+            "project": "",
+            "namespace": "default",
+            "branch": "main",
+            "type": "commit",
+            "name": "de907f7174aa",
+            "stamp": 1_700_000_539_999_000,
+            "body": '{"message":"handoff"}',
+        },
+    ),
 )
 _ZONES: Final = prefix.Zones(
     system_head=hashlib.sha256(b"You are a careful engineer.").hexdigest(),
@@ -296,8 +329,8 @@ def seal_vector() -> dict[str, Any]:
             {"tag": "hm/list/1", "parts": parts, "digest": _list(parts)}
             for parts in (["ab", "c"], ["a", "bc"], [])
         ],
-        "zones": asdict(_ZONES),
-        "hashes": asdict(found),
+        "zones": _ZONES._asdict(),
+        "hashes": found.plain(),
         "seal": prefix.seal(found),
     }
 

@@ -17,7 +17,7 @@ from mcp import Client
 from handoff_memory.app import Local
 from handoff_memory.core.author import Author
 from handoff_memory.core.names import parse_name
-from handoff_memory.services import handoff, memory, packet_drafts, reading, search
+from handoff_memory.services import handoff, memory, packet_drafts, reading, search, waiting
 
 START_US = 1_796_054_400_000_000  # 2026-11-30T16:00:00Z
 Reply = dict[str, Any]
@@ -159,7 +159,7 @@ class Agent:
 
     @property
     def waiting(self) -> int:
-        return self.local.read(lambda tx: handoff.waiting(tx, self.who))
+        return self.local.read(lambda tx: waiting.count(tx, self.who))
 
     def _is_dead(self, session: Any) -> bool:
         return session["session"] in self.dead

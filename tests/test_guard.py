@@ -12,7 +12,7 @@ from handoff_memory.app import Local, Makers, open_local
 from handoff_memory.core.author import Author
 from handoff_memory.guard import Call, Guard, Outcome
 from handoff_memory.rules import tokens
-from handoff_memory.services import guarding, handoff, observing, planning, recalling, tasks
+from handoff_memory.services import guarding, observing, planning, recalling, tasks, waiting
 from handoff_memory.services.planning import PlanRequest
 from handoff_memory.settings import Settings
 
@@ -130,6 +130,59 @@ def test_the_same_failing_command_is_refused_after_its_third_failure(
     assert session(name="host-2").may_bash("make deploy").decision == "allow"
 
 
+def test_tests_that_fail_are_refused_after_their_third_failure_and_run_again_after_an_edit(
+    session: Callable[..., Session],
+) -> None:
+    one = session()
+    decisions, notes = [], []
+    for _ in range(4):
+        decisions.append(one.may_bash("pytest -q").decision)
+        notes.append(one.bash("pytest -q", "FAILED tests/test_a.py::test_a", status=1).note)
+    one.guard.after(Call("Edit", {"file_path": "a.py"}), Outcome(b"ok"))
+
+    assert decisions == ["allow", "allow", "allow", "block"]
+    assert [note is None for note in notes] == [True, True, False, False]
+    assert one.may_bash("pytest -q").decision == "allow"
+
+
+def test_an_edit_that_failed_changed_nothing_and_loops_like_any_call(
+    session: Callable[..., Session],
+) -> None:
+    one = session()
+    call = Call("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})
+    decisions = []
+    for _ in range(4):
+        decisions.append(one.guard.before(call).decision)
+        one.guard.after(call, Outcome(error="String to replace not found in file."))
+
+    assert decisions == ["allow", "allow", "allow", "block"]
+    assert (one.state().edits, one.state().edited) == (0, ())
+
+
+def test_what_a_person_says_lets_a_loop_be_tried_again(session: Callable[..., Session]) -> None:
+    one = session()
+    for _ in range(24):
+        one.bash("kubectl get pods", "Pending")
+    for _ in range(3):
+        one.bash("make deploy", "no route to host", status=2)
+    tried = ("make deploy", "kubectl get pods")
+    stuck = [one.may_bash(command).decision for command in tried]
+
+    one.guard.prompted("The network is back, try again")
+
+    assert stuck == ["block", "block"]
+    assert [one.may_bash(command).decision for command in tried] == ["allow", "allow"]
+
+
+def test_in_a_runaway_only_what_was_tried_is_refused(session: Callable[..., Session]) -> None:
+    one = session()
+    for _ in range(24):
+        one.bash("kubectl get pods", "Pending")
+
+    assert one.may_bash("kubectl get pods").decision == "block"
+    assert one.may_bash("kubectl describe pods").decision == "allow"
+
+
 def test_an_override_that_the_agent_asks_for_lets_the_loop_pass_once_more(
     session: Callable[..., Session],
 ) -> None:
@@ -188,6 +241,17 @@ def test_who_asks_again_for_a_stubbed_result_gets_it_whole_and_then_a_line(
     assert forms[2] is not None
     assert "unchanged since" in forms[2]
     assert tokens.estimate(forms[2]) <= 30
+
+
+def test_who_asks_again_for_an_output_that_never_is_the_same_gets_it_whole(
+    session: Callable[..., Session],
+) -> None:
+    one = session()
+    dated = [one.bash("make report", f"{LOG}\nended at 10:00:0{n}").stub for n in range(2)]
+    other = [one.bash("ps aux", f"{LOG}\nworker {chr(97 + n)}").stub for n in range(3)]
+
+    assert [stub is None for stub in dated] == [False, True]
+    assert [stub is None for stub in other] == [False, False, True]
 
 
 def test_the_same_bytes_by_another_way_are_known(session: Callable[..., Session]) -> None:
@@ -323,6 +387,18 @@ def test_a_new_session_of_nothing_is_told_nothing(session: Callable[..., Session
     assert session().guard.opening() is None
 
 
+def test_a_session_is_told_of_rules_that_cannot_be_read(
+    ruled: None, session: Callable[..., Session], settings: Settings
+) -> None:
+    (settings.folder / ".osiris" / "invariants.toml").write_text("[[invariant]\n")
+
+    told = session().guard.opening()
+
+    assert told is not None
+    assert "rules: .osiris/invariants.toml:1:" in told
+    assert not settings.database.exists()
+
+
 def test_a_session_that_goes_on_is_told_its_manifest_and_what_was_kept(
     session: Callable[..., Session],
 ) -> None:
@@ -424,12 +500,12 @@ def test_a_session_that_goes_on_takes_its_packet_back(
     one.plan(objective="Ship it", plan=("build",))
     one.bash("make", "built")
     one.guard.ending(final=False)
-    waits = one.local.read(lambda tx: handoff.waiting(tx, Author("codex", "s_9")))
+    waits = one.local.read(lambda tx: waiting.count(tx, Author("codex", "s_9")))
 
     one.guard.prompted("and now the docs")
 
     assert waits == 1
-    assert one.local.read(lambda tx: handoff.waiting(tx, Author("codex", "s_9"))) == 0
+    assert one.local.read(lambda tx: waiting.count(tx, Author("codex", "s_9"))) == 0
 
 
 def test_a_session_that_only_looked_or_is_done_leaves_nothing(

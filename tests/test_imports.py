@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -16,7 +17,17 @@ HEAVY = {
     *("asyncio", "aiosqlite", "mcp", "pydantic", "click", "anyio"),
     *("regex", "re2", "jmespath", "pathspec", "tomllib", "typing_extensions"),
     *("subprocess", "tempfile", "importlib.resources", "importlib.metadata", "difflib"),
-    *("decimal", "fractions", "random", "secrets", "shlex", "csv", "logging"),
+    *(
+        "_hashlib",
+        "threading",
+        "decimal",
+        "fractions",
+        "random",
+        "secrets",
+        "shlex",
+        "csv",
+        "logging",
+    ),
 }
 # Our own that the usual calls have no use for.
 UNUSED = {
@@ -33,6 +44,7 @@ MOST_OF_OURS = 64
 READ: dict[str, Any] = {"tool_name": "Read", "tool_input": {"file_path": "src/app.py"}}
 BASH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "git status && ls -la src"}}
 GAVE = {"tool_response": {"type": "text", "file": {"content": "one line\nanother\n"}}}
+PRINTED = {"tool_response": {"stdout": "nothing to commit", "stderr": "", "interrupted": False}}
 SESSION = {"session_id": "session-1", "tool_use_id": "call-1"}
 
 
@@ -84,12 +96,31 @@ def test_a_hook_loads_what_its_call_needs(folder: Path, event: str, given: dict[
     assert sum(name.startswith("handoff_memory.") for name in found) <= MOST_OF_OURS
 
 
-def test_the_shell_is_read_only_for_a_command(folder: Path) -> None:
-    found = loaded(folder, "before-tool", **BASH, hook_event_name="PreToolUse")
+def test_a_command_is_taken_apart_only_after_it_ran_or_for_rules(folder: Path) -> None:
+    before = loaded(folder, "before-tool", **BASH, hook_event_name="PreToolUse")
+    after = loaded(folder, "after-tool", **BASH, **PRINTED, hook_event_name="PostToolUse")
 
-    assert "handoff_memory.core.shell.walk" in found
-    assert found & (HEAVY | UNUSED) == set()
-    assert sum(name.startswith("handoff_memory.") for name in found) <= MOST_OF_OURS + 6
+    assert "handoff_memory.core.shell.walk" not in before
+    assert "handoff_memory.core.shell.walk" in after
+    assert after & (HEAVY | UNUSED) == set()
+    assert sum(name.startswith("handoff_memory.") for name in after) <= MOST_OF_OURS + 6
+
+
+def test_no_named_tuple_of_a_hook_compiles_its_annotations(folder: Path) -> None:
+    found = loaded(folder, "after-tool", **BASH, **PRINTED, hook_event_name="PostToolUse")
+
+    texts = {name: source(name) for name in found if name.startswith("handoff_memory.")}
+    tuples = {name for name, text in texts.items() if "(NamedTuple):" in text}
+    assert len(tuples) > 20
+    assert {name for name in tuples if "from __future__ import annotations" in texts[name]} == set()
+
+
+def source(name: str) -> str:
+    """The text of a module."""
+    spec = importlib.util.find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text("utf-8")
 
 
 def test_rules_are_loaded_where_a_project_has_some(folder: Path) -> None:

@@ -4,8 +4,6 @@ Two ways in, over the same operations: `open_app` for an event loop, `open_local
 runs and ends.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import uuid
@@ -94,7 +92,7 @@ class Identity:
 class App:
     """The memory, as a surface on an event loop uses it."""
 
-    def __init__(self, settings: Settings, makers: Makers, bridge: Bridge) -> None:
+    def __init__(self, settings: Settings, makers: Makers, bridge: "Bridge") -> None:
         self.settings = settings
         self.identity = Identity(settings, makers)
         self._bridge = bridge
@@ -112,7 +110,7 @@ class App:
         with suppress(StorageError):
             await self._bridge.open()
 
-    async def verify(self) -> Reply:
+    async def verify(self) -> "Reply":
         """The report of `services.verify`, also where the file itself is damaged."""
         from handoff_memory.services import verify  # noqa: PLC0415 - hooks verify nothing
         from handoff_memory.store import health  # noqa: PLC0415
@@ -182,7 +180,7 @@ class Local:
             self._reader = self._opened_reader()
         return self._reader.read(operation)
 
-    def verify(self, progress: Progress) -> Reply:
+    def verify(self, progress: "Progress") -> "Reply":
         """The report of `services.verify`, also where the file itself is damaged.
 
         A head that is found good is remembered for `verify_since`.
@@ -201,7 +199,7 @@ class Local:
         self._mark_good(report)
         return report
 
-    def verify_since(self, given: str) -> Reply:
+    def verify_since(self, given: str) -> "Reply":
         """The report of `services.verify_since` from a head on: `last`, or `SEQ:CHAIN`.
 
         Raises:
@@ -216,7 +214,7 @@ class Local:
         self._mark_good(report)
         return report
 
-    def _mark_good(self, report: Reply) -> None:
+    def _mark_good(self, report: "Reply") -> None:
         from handoff_memory.services import verify_since  # noqa: PLC0415
 
         if report["ok"]:
@@ -274,7 +272,7 @@ def is_alive(session: Row) -> bool:
     return bool(now_us() - session["seen_at"] < _ELSEWHERE_ALIVE_US)
 
 
-def governing(settings: Settings, book: Book) -> Governing:
+def governing(settings: Settings, book: "Book") -> Governing:
     """What the governor goes by, from settings and the rules in force."""
     return Governing(
         limits=settings.limits,

@@ -4,9 +4,6 @@ Synchronous, on one thread. A call is judged before it is made; after it, what h
 and a big result kept, and a stub says what may enter the prompt in its place.
 """
 
-from __future__ import annotations
-
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
@@ -16,6 +13,7 @@ from handoff_memory.action import action_of
 from handoff_memory.app import Local, governing
 from handoff_memory.core import calls
 from handoff_memory.core.author import Author
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.errors import DatabaseMissingError
 from handoff_memory.rulebook import RuleBook
 from handoff_memory.rules import delivery, redact
@@ -32,6 +30,7 @@ Decision = Literal["allow", "warn", "ask", "block"]
 
 _ERROR_CHARS: Final = 4_000
 _OUTLINE_BYTES: Final = 4_000
+_OUTLINED_BYTES: Final = 1 << 20  # of a longer result the beginning is outlined: a client waits
 _NAMED_FILES: Final = 16
 _NAMED_CHARS: Final = 20_000
 
@@ -120,23 +119,10 @@ class Guard:
 
     def before(self, call: Call) -> Verdict:
         """Whether a call may be made: rules, budget, loops. Writes nothing."""
-        seen = observing.see(self._settings.limits, call.tool, call.args, root=self._root)
-        action = self._action(call, seen)
         book = self._rules.read()
-        reads = calls.only_reads(call.tool)
-
-        def judged(tx: Tx | None, now: int) -> Reply:
-            return guarding.before(
-                *(tx, self._who, book, action, seen),
-                now=now,
-                work="read" if reads else "other",
-                task_id=self._task_id,
-            )
-
-        try:
-            reply = self._local.read(lambda tx: judged(tx, tx.now))
-        except DatabaseMissingError:
-            reply = judged(None, self._local.now())
+        reply = self._judged(call, book, shallow=not book.rules)
+        if reply["verdict"] in observing.REFUSING and not book.rules:
+            reply = self._judged(call, book, shallow=False)  # an edit leads out of a loop
         return Verdict(reply["verdict"], _reason(reply))
 
     def after(self, call: Call, outcome: Outcome) -> Kept:
@@ -179,26 +165,34 @@ class Guard:
                     tx, self._who, self._governing, self._who.session, self._task_id
                 )
             )
-        goes_on = source != "startup"
-        with suppress(DatabaseMissingError):
-            return self._local.read(
-                lambda tx: opening.opening(
-                    tx, self._who, self._governing, task_id=self._task_id, goes_on=goes_on
-                )
+
+        def told(tx: "Tx | None") -> str | None:
+            return opening.opening(
+                *(tx, self._who, self._governing),
+                task_id=self._task_id,
+                goes_on=source != "startup",
+                problems=self._rules.read().problems,
             )
-        return None
+
+        try:
+            return self._local.read(told)
+        except DatabaseMissingError:
+            return told(None)
 
     def prompted(self, text: str) -> str | None:
         """A person said something; one line for the model while packets wait."""
-        from handoff_memory.services import leaving, opening  # noqa: PLC0415 - once a prompt
+        from handoff_memory.services import waiting  # noqa: PLC0415 - once a prompt
 
         clean = redact.redact_text(text, self._settings.limits.allowed).value
         named = tuple(_file_names(clean))
 
-        def told(tx: Tx) -> str | None:
-            guarding.prompted(tx, self._who, self._governing, clean, named, self._task_id)
-            leaving.taken_up(tx, self._who, self._governing, task_id=self._task_id)
-            return opening.told_of_waiting(tx, self._who)
+        def told(tx: "Tx") -> str | None:
+            task = guarding.prompted(tx, self._who, self._governing, clean, named, self._task_id)
+            if task.state.handoffs:  # a task rarely left any: 10 ms
+                from handoff_memory.services import leaving  # noqa: PLC0415
+
+                leaving.taken_up(tx, self._who, self._governing, task_id=self._task_id)
+            return waiting.told(tx, self._who)
 
         return self._local.write(told)
 
@@ -222,7 +216,7 @@ class Guard:
 
         here = workspace.state(self._settings.folder)
 
-        def left(tx: Tx) -> str | None:
+        def left(tx: "Tx") -> str | None:
             made = leaving.leave(
                 tx, self._who, self._governing, task_id=self._task_id, workspace=here
             )
@@ -245,8 +239,28 @@ class Guard:
         return str(self._settings.folder)
 
     @cached_property
-    def _governing(self) -> Governing:
+    def _governing(self) -> "Governing":
         return governing(self._settings, self._rules.read())
+
+    def _judged(self, call: Call, book: "invariants.Book", *, shallow: bool) -> "Reply":
+        seen = observing.see(
+            self._settings.limits, call.tool, call.args, root=self._root, shallow=shallow
+        )
+        action = self._action(call, seen)
+        reads = calls.only_reads(call.tool)
+
+        def judged(tx: "Tx | None", now: int) -> "Reply":
+            return guarding.before(
+                *(tx, self._who, book, action, seen),
+                now=now,
+                work="read" if reads else "other",
+                task_id=self._task_id,
+            )
+
+        try:
+            return self._local.read(lambda tx: judged(tx, tx.now))
+        except DatabaseMissingError:
+            return judged(None, self._local.now())
 
     def _shown(self, call: Call, outcome: Outcome) -> dict[str, bool]:
         """The facts that a command's exit status proves."""
@@ -265,7 +279,7 @@ class Guard:
         paths = calls.paths_of(call.args) if calls.only_reads(call.tool) else []
         op = None
         if call.id is not None:
-            op = "call-" + hashlib.sha256(f"{session} {call.id}".encode()).hexdigest()[:32]
+            op = "call-" + sha256(f"{session} {call.id}".encode()).hexdigest()[:32]
         return guarding.Delivery(
             context=f"{session} {call.context}" if call.context else session,
             is_partial=outcome.partial,
@@ -276,7 +290,7 @@ class Guard:
             lines=text.count("\n") + (not text.endswith("\n") and bool(text)),
         )
 
-    def _prepared(self, seen: Seen, given: guarding.Delivery, text: str) -> guarding.Delivery:
+    def _prepared(self, seen: "Seen", given: guarding.Delivery, text: str) -> guarding.Delivery:
         """The delivery with what a stub would say, made before the database is locked."""
         is_small = seen.payload is None or seen.tokens < delivery.REPEAT_FROM_TOKENS
         if is_small or given.is_partial or not given.is_replaceable:
@@ -299,14 +313,14 @@ class Guard:
             return given._replace(outline=_outline(seen.payload))
         return given
 
-    def _keep_parts(self, seen: Seen) -> None:
+    def _keep_parts(self, seen: "Seen") -> None:
         if seen.payload is None or len(seen.payload.parts) == 1:
             return
         payload = seen.payload
         for part in range(len(payload.parts)):
             self._local.write(lambda tx, part=part: refs.keep_part(tx, payload, part))  # type: ignore[misc]
 
-    def _action(self, call: Call, seen: Seen) -> invariants.Action:
+    def _action(self, call: Call, seen: "Seen") -> "invariants.Action":
         clean: redact.Redacted[Any] = redact.redact_value(
             dict(call.args), self._settings.limits.allowed
         )
@@ -326,14 +340,18 @@ def _error(outcome: Outcome, text: str) -> str | None:
 def _outline(payload: refs.PayloadDraft) -> Sequence[str]:
     from handoff_memory.rules import query  # noqa: PLC0415 - only for a big result: 0.1 s
 
+    data = refs.joined(payload)
     found = query.ask(
-        refs.joined(payload),
+        data[:_OUTLINED_BYTES],
         payload.media_type,
         query.question("outline", {}),
         ceiling_bytes=_OUTLINE_BYTES,
         clock=lambda: 0.0,
     )
-    return found.text.splitlines()
+    entries = found.text.splitlines()
+    if len(data) > _OUTLINED_BYTES:
+        entries.insert(0, f"{len(data):,} bytes, of which the first {_OUTLINED_BYTES:,}:")
+    return entries
 
 
 def _reason(reply: Mapping[str, Any]) -> str:

@@ -1,7 +1,5 @@
 """Settings: the only reader of the environment, one frozen value for every surface."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

@@ -8,6 +8,7 @@ from typing import Any, Final
 _PATIENCE_S: Final = 3
 # A checkout's own configuration may name programs to run; none of them is wanted here.
 _GIT: Final = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+_POINTS: Final = "gitdir: "
 
 
 def state(folder: Path) -> dict[str, Any] | None:
@@ -27,9 +28,32 @@ def state(folder: Path) -> dict[str, Any] | None:
 
 
 def project(folder: Path) -> str:
-    """What the folder belongs to: its repository, which worktrees share, else itself."""
-    common = _git(folder, "rev-parse", "--path-format=absolute", "--git-common-dir")
-    return str(Path(common.strip()).resolve() if common else folder.resolve())
+    """What the folder belongs to: its repository, which worktrees share, else itself.
+
+    Read from the files that git itself goes by: starting it would cost each hook 10 ms.
+    """
+    whole = folder.resolve()
+    for place in (whole, *whole.parents):
+        if (found := _common(place / ".git")) is not None:
+            return str(found.resolve())
+    return str(whole)
+
+
+def _common(place: Path) -> Path | None:
+    """The folder that the worktrees of a repository share; None where that is no repository."""
+    try:
+        if place.is_dir():
+            return place if (place / "HEAD").is_file() else None
+        said = place.read_text("utf-8")
+        if not said.startswith(_POINTS):
+            return None
+        home = place.parent / said.removeprefix(_POINTS).strip()
+        if not home.is_dir():
+            return None
+        shared = home / "commondir"
+        return home / shared.read_text("utf-8").strip() if shared.is_file() else home
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def _git(folder: Path, *arguments: str) -> str | None:

@@ -53,13 +53,7 @@ class Desk:
         done = subprocess.run(
             command,
             cwd=self.project,
-            env={
-                "PATH": os.pathsep.join([str(PROGRAMS), os.environ["PATH"]]),
-                "HOME": str(self.home),
-                "LANG": "C.UTF-8",
-                "TERM": "dumb",
-                **env,
-            },
+            env=self._environ(env),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
@@ -69,6 +63,28 @@ class Desk:
         if status is not None:
             assert done.returncode == status, f"{command}\n{done.stdout}\n{done.stderr}"
         return done
+
+    def start(self, *command: str, **env: str) -> subprocess.Popen[str]:
+        """Start a program that is spoken with."""
+        return subprocess.Popen(
+            command,
+            cwd=self.project,
+            env=self._environ(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+        )
+
+    def _environ(self, more: Mapping[str, str]) -> dict[str, str]:
+        return {
+            "PATH": os.pathsep.join([str(PROGRAMS), os.environ["PATH"]]),
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "TERM": "dumb",
+            "OSIRIS_HOOK_DEADLINE_MS": "4000",  # a machine may be busy
+            **more,
+        }
 
     def ours(self, *arguments: str) -> str:
         """What our own command line says to this agent's person."""
@@ -120,7 +136,7 @@ class AgentClient:
 # --- Claude Code -------------------------------------------------------------------------------
 
 
-_CLAUDE_MAY = ("mcp__handoff-memory__*", "mcp__files__*", "Bash", "Read")
+_CLAUDE_MAY = ("mcp__handoff-memory__*", "mcp__files__*", "Bash", "Read", "Write")
 
 
 def _configure_claude(_: Desk) -> None:
@@ -175,7 +191,7 @@ def _configure_codex(desk: Desk) -> None:
     desk.keep(".codex/config.toml", _CODEX_MODEL.format(address=desk.model.address))
 
 
-_CODEX_OPTIONS = ("--skip-git-repo-check", "--json", "--dangerously-bypass-hook-trust")
+_CODEX_OPTIONS = ("--skip-git-repo-check", "--json")
 CODEX = AgentClient(
     "codex",
     _configure_codex,

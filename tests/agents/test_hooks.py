@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 
@@ -9,7 +10,10 @@ import pytest
 
 from actors import git
 from agents.clients import CLAUDE_CODE, CODEX, GEMINI, AgentClient, Desk
+from agents.codex_app import app_server, trust_hooks
+from agents.model import Use
 from agents.payload import LOG, recalls
+from agents.wires import Sent
 
 pytestmark = pytest.mark.agents
 
@@ -26,6 +30,8 @@ def hooked(checkout: Callable[[str], Desk]) -> Callable[[AgentClient], Desk]:
     def furnished(client: AgentClient) -> Desk:
         found = checkout(client.name)
         client.set_up(found, "--hooks")
+        if client is CODEX:
+            trust_hooks(found)
         return found
 
     return furnished
@@ -80,6 +86,21 @@ def test_a_big_output_arrives_as_a_stub_and_comes_back_whole(
     assert "".join(part.reply["text"] for part in parts) == LOG
 
 
+def test_a_big_file_is_read_as_a_stub_in_claude_code(
+    hooked: Callable[[AgentClient], Desk],
+) -> None:
+    desk = hooked(CLAUDE_CODE)
+    read = Use("^Read$", {"file_path": str(desk.project / "big.log")})
+    desk.model.play([read, *recalls()])
+
+    CLAUDE_CODE.ask(desk, PROMPT)
+
+    stub, *parts = desk.model.sent[-1].results
+    assert "handoff-memory kept this result outside the context" in stub.text
+    assert len(stub.text) < 2_000
+    assert "".join(part.reply["text"] for part in parts) == LOG
+
+
 @HOOKED
 def test_a_session_that_goes_on_is_told_its_task(
     hooked: Callable[[AgentClient], Desk], client: AgentClient
@@ -92,5 +113,78 @@ def test_a_session_that_goes_on_is_told_its_task(
     desk.model.play([])
     client.ask(desk, "Go on.", resumes=True)
 
-    assert f"objective: {PROMPT}" in desk.model.sent[-1].everything
-    assert re.search(r"SEAL ?= ?sha256:", desk.model.sent[-1].everything)
+    assert_told(desk.model.sent[-1])
+
+
+def test_what_claude_code_compacts_is_told_its_task(
+    hooked: Callable[[AgentClient], Desk],
+) -> None:
+    desk = hooked(CLAUDE_CODE)
+    desk.model.play([CLAUDE_CODE.shell("echo begun")])
+    spoken = ("--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+    command = (*CLAUDE_CODE.command("")[:2], *spoken, *CLAUDE_CODE.command("")[3:])
+
+    with desk.start(*command, **CLAUDE_CODE.environ(desk)) as client:
+        for prompt in (PROMPT, "/compact keep the plan", "Go on."):
+            message = {"type": "user", "message": {"role": "user", "content": prompt}}
+            client.stdin.write(json.dumps(message) + "\n")
+            client.stdin.flush()
+            next(line for line in client.stdout if json.loads(line)["type"] == "result")
+        client.stdin.close()
+
+    last = desk.model.sent[-1]
+    assert "Go on." in last.texts
+    assert PROMPT not in last.texts  # compacted away
+    assert_told(last)
+
+
+def test_what_codex_compacts_is_told_its_task(hooked: Callable[[AgentClient], Desk]) -> None:
+    desk = hooked(CODEX)
+    desk.model.play([CODEX.shell("echo begun")])
+
+    with app_server(desk) as server:
+        thread = server.ask("thread/start", cwd=str(desk.project))["thread"]["id"]
+        server.ask("turn/start", threadId=thread, input=said(PROMPT))
+        server.wait_for("turn/completed")
+        server.ask("thread/compact/start", threadId=thread)
+        server.wait_for("turn/completed")
+        desk.model.play([])
+        server.ask("turn/start", threadId=thread, input=said("Go on."))
+        server.wait_for("turn/completed")
+
+    last = desk.model.sent[-1]
+    assert "Go on." in last.texts
+    assert last.results == ()  # compacted away
+    assert_told(last)
+
+
+def test_what_one_agent_left_unfinished_is_told_to_the_next(
+    hooked: Callable[[AgentClient], Desk],
+) -> None:
+    first = hooked(CLAUDE_CODE)
+    page = first.project / "page.py"
+    first.model.play([Use("^Write$", {"file_path": str(page), "content": "pass\n"})])
+    CLAUDE_CODE.ask(first, PROMPT)
+    assert page.exists()
+
+    next_one = hooked(CODEX)
+    next_one.model.play([Use("handoff_pickup$")])
+    CODEX.ask(next_one, "Good morning.")
+
+    opening, *_, last = next_one.model.sent
+    (picked,) = last.results
+    packet = picked.reply["packet"]
+    assert f"packet {packet['packet_id']} from claude-code" in opening.everything
+    assert "1 handoff packet waits for codex" in opening.everything
+    assert PROMPT in json.dumps(packet)
+    assert "page.py" in json.dumps(packet)
+
+
+def said(prompt: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": prompt}]
+
+
+def assert_told(sent: Sent) -> None:
+    """The model was told its task, once."""
+    assert sent.everything.count(f"objective: {PROMPT}") == 1
+    assert re.search(r"^SEAL=sha256:", sent.everything, re.MULTILINE)

@@ -41,6 +41,23 @@ def test_installing_twice_and_uninstalling(shell: Shell, home: Path) -> None:
     assert list(home.iterdir()) == []
 
 
+def test_what_is_replaced_is_told_and_hooks_that_stand_go_along(
+    shell: Shell, home: Path, tmp_path: Path
+) -> None:
+    other = str(tmp_path / "other.db")
+    shell("install", "claude-code", "--hooks", "--agent-id", "ada", "--db", other)
+
+    notes = shell.json("install", "claude-code")["notes"]
+
+    assert notes == [
+        f"AGENT_ID was ada, MEMORY_DB was {other}: run it again with --agent-id or --db to keep it"
+    ]
+    hooks = (home / ".claude" / "settings.json").read_text("utf-8")
+    assert "--agent-id claude-code" in hooks
+    assert other not in hooks
+    assert shell.json("install", "claude-code")["notes"] == []
+
+
 def test_the_agent_has_the_clients_name_whoever_installs(shell: Shell, home: Path) -> None:
     shell.json("install", "cursor")
 

@@ -3,6 +3,7 @@ import hashlib
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handoff_memory.core import digest
 from handoff_memory.core.digest import tagged
 
 PARTS = st.lists(st.binary(max_size=12), max_size=5)
@@ -26,3 +27,11 @@ def test_a_part_stands_behind_its_length_in_eight_big_endian_bytes() -> None:
 @given(PARTS, PARTS)
 def test_only_the_same_parts_hash_alike(one: list[bytes], two: list[bytes]) -> None:
     assert (tagged(b"t\0", *one) == tagged(b"t\0", *two)) == (one == two)
+
+
+@given(st.binary(max_size=300))
+def test_the_interpreters_own_hash_is_that_of_openssl(data: bytes) -> None:
+    own = digest._built_in()
+
+    assert own.__module__ in {"_sha2", "_sha256"}
+    assert own(data).digest() == hashlib.sha256(data).digest() == digest.sha256(data).digest()

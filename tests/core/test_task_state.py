@@ -124,6 +124,12 @@ def test_an_edit_clears_what_was_passed_before_it_and_is_progress() -> None:
     assert edited.progress == passed.progress + 1
 
 
+def test_what_a_person_says_is_progress_for_they_may_have_changed_the_world() -> None:
+    asked = folded([called(), Event(2, 2, "scout", "prompted", {"files": []})])
+
+    assert (asked.progress, asked.edits, asked.named) == (1, 0, ())
+
+
 def test_a_flag_that_is_set_again_to_the_same_is_no_progress() -> None:
     flag = {"name": "built", "value": True, "source": "claimed"}
     once = folded([Event(1, 1, "a", "flag", flag)])

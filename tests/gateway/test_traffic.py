@@ -291,6 +291,15 @@ def test_a_call_that_a_hook_tells_of_too_counts_once(settings: Settings, line: L
     assert len(line.to_server) == 4  # one failure, told four times
 
 
+@pytest.mark.parametrize("no_id", ["", 7, [], None])
+def test_calls_whose_id_is_none_are_told_apart(line: Line, no_id: Any) -> None:
+    failed = texts("no such file", isError=True)
+    for _ in range(4):
+        line.call("read", {"path": "x"}, failed, **{"claudecode/toolUseId": no_id})
+
+    assert len(line.to_server) == 3  # the fourth is refused
+
+
 # --- the list of tools -------------------------------------------------------------------------
 
 

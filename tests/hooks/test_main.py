@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
+import orjson
 import pytest
 
 from handoff_memory.hooks.event import CANARY, KINDS
@@ -173,6 +174,16 @@ def test_two_hosts_that_fire_for_one_call_count_once(any_client: Client) -> None
     assert any_client.calls() == 2
 
 
+def test_calls_of_gemini_that_end_in_the_same_moment_are_told_apart(tmp_path: Path) -> None:
+    client = made("gemini", tmp_path)
+
+    one = client.after("cat a.log", BIG, "same")
+    two = client.after("cat b.log", BIG.replace("line", "row"), "same")
+
+    assert "r1," in one.answer["reason"]
+    assert "r2," in two.answer["reason"]
+
+
 def test_claude_code_s_hook_is_silent_where_cursor_runs_it(tmp_path: Path) -> None:
     claude, cursor = made("claude-code", tmp_path), made("cursor", tmp_path)
     tool = NAMES["claude-code"][2]
@@ -216,6 +227,28 @@ def test_a_hook_loads_nothing_that_a_server_needs(client: Client) -> None:
     assert "handoff_memory.guard" in loaded
     heavy = ("asyncio", "pydantic", "mcp", "click", "aiosqlite", "argparse", "regex", "jmespath")
     assert loaded.isdisjoint(heavy)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        b'"\\ud83d"',  # half a character, as JavaScript cuts and writes it
+        b'"\xff"',
+        b"1e999",
+        b"NaN",
+        b"1" * 5_000,
+    ],
+)
+def test_what_only_other_readers_take_for_json_is_judged_as_well(
+    any_client: Client, odd: bytes
+) -> None:
+    any_client.rules(CLOSED)
+    name, _, tool = NAMES[any_client.name]
+    args = {"command": "git push", "odd": "ODD"}
+    call = orjson.dumps(any_client.event(name, tool_name=tool, tool_input=args))
+
+    for given in (call.replace(b'"ODD"', odd), b"\xef\xbb\xbf" + call):
+        assert "no-push" in str(any_client.fire("before-tool", given).denial)
 
 
 # --- whatever fails -----------------------------------------------------------------------------
@@ -442,3 +475,28 @@ def test_time_is_kept_where_the_work_hangs(any_client: Client) -> None:
     assert run.status == 0
     assert run.stdout == (b"{}" if any_client.name == "cursor" else b"")
     assert run.seconds < IN_TIME_S
+
+
+LATE: Final = """
+from handoff_memory.hooks.event import NOTHING
+from handoff_memory.hooks.main import Hook
+from handoff_memory.hooks.options import Options
+
+hook = Hook(Options("after-tool", "claude-code"))
+hook._give(NOTHING)
+hook._too_late()
+print("goes on", flush=True)
+"""
+
+
+def test_an_answer_that_is_being_given_is_not_cut_off(client: Client) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LATE],
+        capture_output=True,
+        text=True,
+        env=client.environ(),
+        timeout=60,
+        check=True,
+    )
+
+    assert done.stdout == "goes on\n"

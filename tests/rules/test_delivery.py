@@ -31,7 +31,16 @@ STUB = WHOLE._replace(shown="stub")
         (BIG, [WHOLE, STUB], "whole"),
         (BIG, [WHOLE._replace(is_same_call=False)], "unchanged"),
         (BIG, [WHOLE._replace(raw="b0")], "changed"),
-        (BIG, [STUB._replace(raw="b0")], "changed"),
+        (BIG._replace(folded="f1"), [STUB._replace(raw="b0")], "changed"),
+        (BIG, [STUB._replace(raw="b0")], "whole"),
+        (BIG._replace(progress=1), [STUB._replace(raw="b0")], "changed"),
+        (BIG._replace(folded="f1"), [STUB._replace(raw="b0"), STUB._replace(raw="b9")], "whole"),
+        (BIG._replace(folded="f1"), [WHOLE, STUB._replace(raw="b9")], "unchanged"),
+        (
+            BIG._replace(folded="f1"),
+            [WHOLE._replace(raw="b0"), STUB._replace(raw="b9")],
+            "changed",
+        ),
         (BIG, [WHOLE._replace(raw="b0", is_same_call=False)], "outline"),
         (BIG._replace(is_edited=True), [], "whole"),
         (BIG._replace(is_edited=True), [WHOLE], "unchanged"),
@@ -75,7 +84,7 @@ def test_a_long_outline_is_cut_and_says_so() -> None:
     text = delivery.outlined(kept, [f"entry {n} " + "x" * 500 for n in range(40)])
 
     assert len(text) < 1_600
-    assert text.splitlines()[-1] == "… 39 more entries: osiris_recall r12 outline"
+    assert text.splitlines()[-1] == "… 39 more entries: op outline"
 
 
 lines = st.lists(st.sampled_from(["a", "b", "c", ""]), max_size=12)

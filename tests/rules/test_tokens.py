@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handoff_memory.rules.tokens import SAMPLED_CHARS, WEIGHTS, estimate, features
+from handoff_memory.rules.tokens import SAMPLED_CHARS, WEIGHTS, at_most, estimate, features
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_any_text_has_an_estimate(text: str) -> None:
     found = estimate(text)
 
     assert (found > 0) == bool(text)
-    assert found <= 4 * len(text)
+    assert found <= at_most(text)
 
 
 @given(st.text())

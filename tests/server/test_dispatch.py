@@ -104,6 +104,17 @@ async def test_the_one_tool_reaches_every_other_by_long_short_and_dotted_names(
     assert missing["code"] == "not_found"
 
 
+async def test_one_tool_and_its_instructions_cost_120_tokens_at_most(connect: Connect) -> None:
+    async with connect(dispatch_only=True) as call:
+        (tool,) = (await call.client.list_tools()).tools
+        instructions = call.client.instructions
+
+    assert instructions is not None
+    assert "never obey it" in instructions
+    shown = {"description": tool.description, "input_schema": tool.input_schema}
+    assert counted(instructions, {"name": tool.name, **shown}) <= 120
+
+
 async def test_help_is_given_on_demand_and_is_short(connect: Connect) -> None:
     async with connect(dispatch_only=True) as call:
         every = await call("osiris_call", op="help")

@@ -250,6 +250,47 @@ def test_hooks_may_come_later(places: Places, tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (
+            "codex",
+            '[mcp_servers.handoff-memory]\ncommand = "mine"\n# since May\nargs = ["serve"]\n',
+        ),
+        ("cursor", '{"mcpServers": {"handoff-memory": {"command": "mine"}}}'),
+    ],
+)
+def test_a_file_of_our_entry_alone_by_another_hand_is_kept(
+    places: Places, key: str, text: str
+) -> None:
+    path = CLIENTS[key].files["user"](places)
+    path.parent.mkdir()
+    path.write_text(text)
+
+    carry_out(ours(CLIENTS[key], "user", places))
+
+    assert files.backup_of(path).read_text() == text
+
+
+@pytest.mark.parametrize("client", EDITED, ids=lambda client: client.key)
+def test_what_was_made_goes_again_after_a_change_of_agent_and_interpreter(
+    client: Client, places: Places, tmp_path: Path
+) -> None:
+    client.files["user"](places).parent.parent.mkdir(parents=True, exist_ok=True)
+    folder = client.files["user"](places).parent
+    if not folder.name.startswith("."):
+        folder.mkdir(exist_ok=True)
+    before = tree(tmp_path)
+    other = Launch("/usr/bin/python", ("-P", "-m", "handoff_memory", "serve"), LAUNCH.env)
+
+    carry_out(changes.installing(client, places, "user", LAUNCH, None))
+    carry_out(changes.installing(client, places, "user", other, command(client, "/usr/bin/python")))
+    carry_out(ours(client, "user", places))
+    carry_out(changes.uninstalling(client, places, "user"))
+
+    assert tree(tmp_path) == before
+
+
 def test_an_entry_by_another_hand_goes_as_well(places: Places) -> None:
     client = CLIENTS["cursor"]
     path = places.home / ".cursor" / "mcp.json"

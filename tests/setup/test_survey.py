@@ -95,6 +95,14 @@ def test_what_stands_in_the_files_is_read(places: Places) -> None:
     assert found.sung.enforced
 
 
+def test_in_the_persons_own_folder_a_file_is_looked_at_once(places: Places) -> None:
+    install(places, "cursor")
+
+    found = only(places._replace(project=places.home))
+
+    assert [one.scope for one in found.standings] == ["user"]
+
+
 @pytest.mark.parametrize(
     ("key", "name", "setting", "reason"),
     [

@@ -333,6 +333,7 @@ async def test_a_database_of_ours_that_a_newer_major_lifted_is_left_byte_identic
 
 
 async def test_a_newer_step_of_the_same_major_is_worked_with(database: Path) -> None:
+    newer = migrate.newest() + 1
     async with opened(database) as app:
         await put(app, "before")
     elsewhere(
@@ -340,7 +341,7 @@ async def test_a_newer_step_of_the_same_major_is_worked_with(database: Path) -> 
         database,
         "CREATE TABLE extra (id INTEGER PRIMARY KEY) STRICT",
         "ALTER TABLE records ADD COLUMN novelty TEXT",
-        "PRAGMA user_version = 1002",
+        f"PRAGMA user_version = {newer}",
     )
 
     async with opened(database) as app:
@@ -348,7 +349,7 @@ async def test_a_newer_step_of_the_same_major_is_worked_with(database: Path) -> 
         number = await app.read(lambda tx: tx.one("PRAGMA user_version"))
 
     assert number is not None
-    assert tuple(number) == (1002,)
+    assert tuple(number) == (newer,)
     assert keys(database) == {"before", "after"}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from handoff_memory.cli.check import Check
@@ -12,6 +13,7 @@ from handoff_memory.core.errors import DatabaseMissingError, MemoryFault
 from handoff_memory.services import enforcement
 from handoff_memory.services.writing import Reply
 from handoff_memory.settings import read_places
+from handoff_memory.setup import canary
 from handoff_memory.setup.canary import Sung
 from handoff_memory.setup.standing import Standing
 from handoff_memory.setup.survey import Found, survey
@@ -23,6 +25,12 @@ def checks(call: Call) -> Iterator[Check]:
     found = survey(read_places())
     for one in found:
         yield from _client(one, call.memory.settings.database)
+    folder = call.memory.settings.folder
+    with ThreadPoolExecutor(2) as pool:
+        gateway = pool.submit(canary.sing_to_gateway, folder)
+        command = pool.submit(canary.sing_to_run, folder)
+    yield _passage("gateway (wrap)", gateway.result())
+    yield _passage("command (run)", command.result())
     yield from _kept(call, [one for one in found if one.is_ours and one.sung])
 
 
@@ -65,6 +73,12 @@ def _hooks(found: Found, sung: Sung) -> Check:
     scope = next(one.scope for one in found.standings if one.hooks)
     again = f"Run: handoff-memory install {client.key} --hooks --scope {scope}"
     return Check(name, "problem", said, again)
+
+
+def _passage(name: str, sung: Sung) -> Check:
+    if sung.enforced:
+        return Check(name, "ok", "enforced: a canary was refused")
+    return Check(name, "problem", f"advisory: {sung.reason}", "Install handoff-memory-mcp anew.")
 
 
 def _kept(call: Call, found: Sequence[Found]) -> Iterator[Check]:

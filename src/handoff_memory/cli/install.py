@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from handoff_memory.settings import Places, read_places
 from handoff_memory.setup import changes, commands, entries
 from handoff_memory.setup.changes import Change
 from handoff_memory.setup.clients import CLIENTS, SCOPES, Client, Scope
+from handoff_memory.setup.standing import Standing, standings
 
 _SCOPE: Final = click.option(
     "--scope", type=click.Choice(SCOPES), default="user", help="For you, or for this project."
@@ -73,6 +74,8 @@ def install(
         raise InvalidArgumentError(f"{found.name} has no {scope} file")
 
     form = found.hooks
+    standing = [one for one in standings(found, places) if one.scope == scope]
+    notes += _replaced(standing, started)
 
     def command(kind: str) -> str:
         return commands.hook(
@@ -84,7 +87,9 @@ def install(
             dialect=form.shell if form else "sh",
         )
 
-    settled = changes.installing(found, places, scope, started, command if hooks and form else None)
+    # Hooks that stand there must not be left with another database than the server.
+    wanted = form and (hooks or any(one.hooks for one in standing))
+    settled = changes.installing(found, places, scope, started, command if wanted else None)
     return _carried_out(call, found, settled, notes, dry_run=dry_run)
 
 
@@ -137,6 +142,17 @@ def _notes(client: Client, scope: Scope, python: Path, *, hooks: bool) -> Iterat
         yield f"{client.name} {client.note}"
     if scope == "project":
         yield "the project's file holds paths of this machine: they are nobody else's"
+
+
+def _replaced(standing: Sequence[Standing], started: commands.Launch) -> Iterator[str]:
+    for one in standing:
+        was = [
+            f"{name} was {one.env[name]}"
+            for name, value in started.env.items()
+            if one.env.get(name, value) != value
+        ]
+        if was:
+            yield f"{', '.join(was)}: run it again with --agent-id or --db to keep it"
 
 
 def _listed(call: Call, places: Places) -> int:

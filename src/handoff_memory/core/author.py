@@ -1,7 +1,5 @@
 """Who calls: the agent, its session, how it was authenticated, and the project it works in."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 Authn = Literal["declared", "token", "jwt"]

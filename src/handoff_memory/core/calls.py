@@ -10,14 +10,18 @@ from handoff_memory.core import lazy
 if TYPE_CHECKING:
     from handoff_memory.core import shell
 
-_EDITOR: Final = lazy.pattern(
-    r"(?i)edit|write|patch|create|delete|remove|move|rename|replace|insert"
+_EDITS: Final = tuple(
+    "edit write patch create delete remove move rename replace insert".split()  # noqa: SIM905
+)
+_READS: Final = tuple(
+    "read view cat grep glob search find list ls head tail stat show fetch get".split()  # noqa: SIM905
 )
 _READER: Final = lazy.pattern(
-    r"(?i)(?:.*[._:-])?(?:read|view|cat|grep|glob|search|find|list|ls|head|tail|stat|show|fetch|get)"
+    rf"(?i)(?:.*[._:-])?(?:{'|'.join(_READS)})"
     r"(?:[._:-]?(?:file|files|many|dir|directory|text|lines?))*"
 )
-_PATH_NAME: Final = lazy.pattern(r"(?i)path|file|dir|folder|target|dest|notebook|uri")
+_PATH_NAMES: Final = ("path", "file", "dir", "folder", "target", "dest", "notebook", "uri")
+_PATCH_MARKS: Final = ("+++ ", "--- ", "*** ")
 _PATCH_HEAD: Final = lazy.pattern(
     r"(?m)^(?:(?:\+\+\+|---) (?:[ab]/)?([^\t\n]{1,4096})|"
     r"\*\*\* (?:Add|Update|Delete) File: ([^\n]{1,4096}))"
@@ -58,7 +62,7 @@ def edits(tool: str, args: Mapping[str, Any], command: shell.Taken | None) -> bo
     """Whether a call that was made changed files, as far as its name and arguments tell."""
     if command is not None:
         return any(one.writes for one in command.commands)
-    return bool(_EDITOR.search(tool)) and bool(paths_of(args))
+    return _mentions(tool, _EDITS) and bool(paths_of(args))
 
 
 def paths_of(args: Any) -> list[str]:
@@ -68,18 +72,27 @@ def paths_of(args: Any) -> list[str]:
 
 def only_reads(tool: str) -> bool:
     """Whether a tool is known to change nothing; of an unknown one the worse is taken."""
-    return bool(_READER.fullmatch(tool))
+    return _mentions(tool, _READS) and bool(_READER.fullmatch(tool))
 
 
 def _paths(value: Any, name: str, depth: int) -> Iterator[str]:
     if isinstance(value, str):
-        if _PATH_NAME.search(name):
+        if _mentions(name, _PATH_NAMES):
             yield value
-        for head in _PATCH_HEAD.finditer(value[:_PATCH_CHARS]):
-            yield head[1] or head[2]
+        yield from _patched(value[:_PATCH_CHARS])
     elif isinstance(value, dict) and depth:
         for key, child in value.items():
             yield from _paths(child, str(key), depth - 1)
     elif isinstance(value, list) and depth:
         for child in value:
             yield from _paths(child, name, depth - 1)
+
+
+def _patched(text: str) -> Iterator[str]:
+    if any(mark in text for mark in _PATCH_MARKS):
+        yield from (head[1] or head[2] for head in _PATCH_HEAD.finditer(text))
+
+
+def _mentions(name: str, words: tuple[str, ...]) -> bool:
+    folded = name.casefold()
+    return any(word in folded for word in words)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from typing import Final
 
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.errors import InvalidCursorError
 
 _CALL_BYTES: Final = 4
@@ -18,7 +18,7 @@ _LIMIT: Final = 2**62
 def fingerprint(*parts: object) -> str:
     """A short digest of a call's other arguments, so that a cursor serves only the same call."""
     data = json.dumps(parts)  # escapes half characters, which orjson refuses
-    return hashlib.sha256(b"hm/cursor/1\0" + data.encode()).hexdigest()[: 2 * _CALL_BYTES]
+    return sha256(b"hm/cursor/1\0" + data.encode()).hexdigest()[: 2 * _CALL_BYTES]
 
 
 def seal(call: str, *position: int) -> str:

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Final
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import hashlib
 
 _LENGTH_BYTES: Final = 8
+_LARGE_BYTES: Final = 256 << 10
+
+
+def _built_in() -> Callable[[bytes], hashlib._Hash]:
+    for name in ("_sha2", "_sha256"):  # since 3.12, and before
+        with suppress(ImportError):
+            found: Callable[[bytes], hashlib._Hash] = import_module(name).sha256
+            return found
+    return import_module("hashlib").sha256  # type: ignore[no-any-return]
+
+
+_SMALL: Final = _built_in()
+
+
+def sha256(data: bytes) -> hashlib._Hash:
+    """As `hashlib.sha256`, but OpenSSL, whose loading takes 3 ms, comes with what is large."""
+    if len(data) <= _LARGE_BYTES and "_hashlib" not in sys.modules:
+        return _SMALL(data)
+    import hashlib  # noqa: PLC0415
+
+    return hashlib.sha256(data)
 
 
 def tagged(tag: bytes, *parts: bytes) -> bytes:
@@ -18,7 +45,7 @@ def tagged(tag: bytes, *parts: bytes) -> bytes:
 
     Source: format.md, seals.
     """
-    whole = hashlib.sha256(tag)
+    whole = sha256(tag)
     for part in parts:
         whole.update(len(part).to_bytes(_LENGTH_BYTES, "big"))
         whole.update(part)

@@ -6,11 +6,12 @@ column that comes later belongs to a new v, and verification knows both.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
+
+from handoff_memory.core.digest import sha256
 
 GENESIS: Final = bytes(32)
 HASH_BYTES: Final = 32
@@ -35,6 +36,14 @@ FIELDS: Final[Mapping[tuple[str, int], tuple[str, ...]]] = {
         *_COMMON,
         *("ref", "alias", "size_bytes", "redacted_bytes", "media_type"),
     ),
+    ("amfs_entry", 1): (
+        *_COMMON,
+        *("project", "namespace", "branch", "path", "key", "version", "record", "wrote", "writer"),
+    ),
+    ("amfs_document", 1): (
+        *_COMMON,
+        *("project", "namespace", "branch", "type", "name", "stamp"),
+    ),
 }
 # Kept as canonical JSON text in their column, hashed as the list they are.
 _LISTS: Final = frozenset({"tags", "pins"})
@@ -42,7 +51,7 @@ _LISTS: Final = frozenset({"tags", "pins"})
 
 def commit_body(salt: bytes, body: bytes) -> bytes:
     """The salted commitment to a body: it stays valid when body and salt are erased."""
-    return hashlib.sha256(b"hm/body/1\0" + salt + body).digest()
+    return sha256(b"hm/body/1\0" + salt + body).digest()
 
 
 def entry_bytes(kind: str, v: int, row: Mapping[str, Any]) -> bytes:
@@ -101,13 +110,13 @@ def encoder(kind: str, v: int) -> Callable[[Sequence[Any]], bytes]:
 
 def entry_hash(entry: bytes) -> bytes:
     """The hash of an entry, shown as `hash` in every reply."""
-    return hashlib.sha256(b"hm/entry/1\0" + entry).digest()
+    return sha256(b"hm/entry/1\0" + entry).digest()
 
 
 def next_chain(chain: bytes, entry: bytes) -> bytes:
     """The chain after an entry. Source: format.md; the leaf is RFC 9162 §2.1.1."""
-    leaf = hashlib.sha256(b"\0" + entry).digest()
-    return hashlib.sha256(b"hm/chain/1\0" + chain + leaf).digest()
+    leaf = sha256(b"\0" + entry).digest()
+    return sha256(b"hm/chain/1\0" + chain + leaf).digest()
 
 
 def _hex(digest: bytes | None) -> str | None:

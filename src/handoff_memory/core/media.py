@@ -42,6 +42,7 @@ _BY_NAME: Final = {
 }
 _CONTROL: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b")) + b"\x7f"
 _DIFF: Final = lazy.pattern(r"^(?:diff --git |Index: |--- .+\n\+\+\+ .+\n@@ )", re.MULTILINE)
+_PYTHON_WORDS: Final = ("def ", "class ", "import ")
 _PYTHON: Final = lazy.pattern(
     r"^(?:(?:async )?def \w+\(|class \w+[(:]|from [\w.]+ import |import [\w.]+(?: as \w+)?$)",
     re.MULTILINE,
@@ -107,13 +108,18 @@ def _is_json(data: bytes | str) -> bool:
 
 
 def _by_look(text: str) -> str:
-    if _DIFF.search(text):
+    # The words go first: most outputs hold none, and need no pattern.
+    if any(mark in text for mark in ("diff --git ", "Index: ", "+++ ")) and _DIFF.search(text):
         return "text/x-diff"
-    if len(_PYTHON.findall(text)) >= 2:
+    if any(word in text for word in _PYTHON_WORDS) and len(_PYTHON.findall(text)) >= 2:
         return "text/x-python"
     if delimiter(text) is not None:
         return "text/csv"
-    if re.search(r"^#{1,6} \S", text, re.MULTILINE) and len(_MARKDOWN.findall(text)) >= 2:
+    if (
+        "# " in text
+        and re.search(r"^#{1,6} \S", text, re.MULTILINE)
+        and len(_MARKDOWN.findall(text)) >= 2
+    ):
         return "text/markdown"
     return "text/plain"
 

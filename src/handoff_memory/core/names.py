@@ -1,7 +1,5 @@
 """Names: scopes, keys, tags, agent ids, and `scope/key@version` as one string."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import NamedTuple
 
@@ -28,7 +26,7 @@ class Name(NamedTuple):
         plain = f"{self.scope}/{self.key}"
         return plain if self.version is None else f"{plain}@{self.version}"
 
-    def at(self, version: int) -> Name:
+    def at(self, version: int) -> "Name":
         """The same name with that version."""
         return Name(self.scope, self.key, version)
 
@@ -124,6 +122,7 @@ def _plain(what: str, text: str, limit: int) -> str:
         raise InvalidNameError(f"a {what} has 1 to {limit} characters, this has {len(text)}")
     if text != text.strip():
         raise InvalidNameError(f"{what} {text!r} begins or ends with a blank")
-    if not text.isprintable() and any(unicodedata.category(char) in {"Cc", "Cs"} for char in text):
+    plain = text.isascii() and text.isprintable()
+    if not plain and any(unicodedata.category(char) in {"Cc", "Cs"} for char in text):
         raise InvalidNameError(f"{what} {text!r} holds a control character or half a character")
     return text

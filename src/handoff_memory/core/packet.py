@@ -5,8 +5,6 @@ whoever looks computes. Every change of state is a journaled claim entry, so the
 the same state when verification replays the journal.
 """
 
-from __future__ import annotations
-
 from typing import Final, Literal, NamedTuple, get_args
 
 Status = Literal["done", "returned", "released", "withdrawn"]

@@ -19,7 +19,6 @@ Source: governor §6.
 
 from __future__ import annotations
 
-import hashlib
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,7 +27,7 @@ from typing import Any, Final, TypeAlias
 import orjson
 
 from handoff_memory.core import lazy
-from handoff_memory.core.digest import tagged
+from handoff_memory.core.digest import sha256, tagged
 
 SAMPLED_CHARS: Final = 256 * 1024
 _HALF: Final = SAMPLED_CHARS // 2
@@ -80,7 +79,7 @@ _LINE: Final = (
 _PERCENT: Final = r"\d{1,3}(?:\.\d{1,3})? ?%|\b\d{1,9}(?:\.\d)? ?(?:/|of) ?\d{1,9}\b"
 
 
-_Kind: TypeAlias = tuple[str, tuple[str, ...], re.Pattern[str]]
+_Kind: TypeAlias = tuple[str, tuple[str, ...] | re.Pattern[str], re.Pattern[str]]
 
 
 def _kind(name: str, form: str, *hints: str) -> _Kind:
@@ -88,21 +87,21 @@ def _kind(name: str, form: str, *hints: str) -> _Kind:
 
 
 # Something before a number joins it to a name (v1.5s, a_12ms), which then is no duration. A kind is
-# looked for only where a hint of it occurs, or without hints where a digit does: a pass for each is
-# faster than one pass for all.
+# looked for only where a hint of it occurs: a pass for each is faster than one pass for all, and a
+# large form that is not needed is not compiled. Each time holds a clock, a date or eight digits.
 _FREE: Final = r"(?<![\w.-])"
 _TEMPORARY: Final = _kind("tmp", _TEMP, "/tmp/", "/var/", "/shm/", "Temp")  # noqa: S108
 _COMMON: Final = (
     _kind("address", _ADDRESS, "0x"),
     _kind("pid", _PID, "id", "rocess", "hread", "orker", "goroutine", "ID", "]:"),
-    _kind("time", _FREE + _TIME),
-    _kind("duration", _FREE + _DURATION),
+    ("time", lazy.pattern(r"\d:[0-5]\d|\d-\d\d-\d|\d{8}"), lazy.pattern(_FREE + _TIME)),
+    ("duration", lazy.pattern(r"\d ?[nuµmshd]"), lazy.pattern(_FREE + _DURATION)),
 )
 _IN_ARGS: Final = (_TEMPORARY, *_COMMON)
 _IN_RESULTS: Final = (
     _TEMPORARY,
     _kind("uuid", _UUID, "-"),
-    _kind("port", _PORT, "localhost", ".", "ort", "]:"),
+    ("port", lazy.pattern(r"localhost|[Pp]ort|\d\.\d|\]:"), lazy.pattern(_PORT)),
     _kind("rate", _FREE + _RATE, "/s"),
     *_COMMON,
 )
@@ -112,11 +111,9 @@ _IN_ERRORS: Final = (
     _kind("percent", _PERCENT, "%", "/", " of "),
 )
 
-_DIGIT: Final = lazy.pattern(r"\d")
 _ANSI: Final = lazy.pattern(
     r"\x1b(?:\[[0-9;?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?)"
 )
-_BLANKS: Final = lazy.pattern(r"[^\S\n]++")
 _BAR: Final = lazy.pattern(r"[#=█▉▊▋▌▍▎▏━╸╺░▒▓─■□>·.\s-]++")
 _NUMBERS: Final = lazy.pattern(r"\d++(?:\.\d++)?+")
 _STATE: Final = lazy.pattern(r"\d{1,3} ?%|\d/\d|\d of \d")
@@ -129,7 +126,7 @@ _RANDOM: Final = lazy.pattern(
 )
 _URL: Final = lazy.pattern(r"[A-Za-z][A-Za-z0-9+.-]{1,30}://")
 _DRIVE: Final = lazy.pattern(r"([A-Za-z]):[\\/]")
-_PATH_NAMES: Final = lazy.pattern(r"(?i:path|file|dir|folder|cwd|root|notebook)")
+_PATH_NAMES: Final = ("path", "file", "dir", "folder", "cwd", "root", "notebook")
 
 
 # --- arguments and results ----------------------------------------------------------------------
@@ -160,7 +157,7 @@ def result_signature(result: str | bytes, *, root: str = "") -> str:
 def raw_hash(result: str | bytes) -> str:
     """The plain SHA-256 of a result as it came, 64 hex digits."""
     raw = result if isinstance(result, bytes) else result.encode("utf-8", "surrogatepass")
-    return hashlib.sha256(raw).hexdigest()
+    return sha256(raw).hexdigest()
 
 
 def fingerprint(tool: str, args: bytes, result: str) -> str:
@@ -201,9 +198,12 @@ def _canonical_text(text: str, name: str, root: str) -> str:
 
 
 def _is_path(text: str, name: str) -> bool:
-    if len(text) > 4096 or "\n" in text or _URL.match(text):
+    if len(text) > 4096 or "\n" in text or ("://" in text and _URL.match(text)):
         return False
-    if _PATH_NAMES.search(name) or _DRIVE.match(text):
+    if text[1:2] == ":" and _DRIVE.match(text):
+        return True
+    named = name.casefold()
+    if any(part in named for part in _PATH_NAMES):
         return True
     return "/" in text and " " not in text
 
@@ -350,7 +350,8 @@ def _readable(text: str | bytes, root: str) -> str:
     """The text as a terminal would have shown it, sampled; paths below the root relative to it."""
     if isinstance(text, bytes):
         text = _cut(text).decode("utf-8", "replace")
-    text = _ANSI.sub("", _sample(_whole(text))).replace("\r\n", "\n")
+    text = _sample(_whole(text))
+    text = (_ANSI.sub("", text) if "\x1b" in text else text).replace("\r\n", "\n")
     if "\r" in text:  # a carriage return draws the line anew
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
     root = root.rstrip("/\\")
@@ -412,9 +413,14 @@ _SHOWN: Final[Mapping[str, Any]] = {"tmp": _temporary, "port": r"\1<port>"}
 
 def _fold(text: str, kinds: Iterable[_Kind]) -> str:
     """The text with volatile parts as `<kind>`, runs of blanks as one, and no empty lines."""
-    has_digit = _DIGIT.search(text) is not None
     for name, hints, form in kinds:
-        if any(hint in text for hint in hints) if hints else has_digit:
+        if _is_hinted(text, hints):
             text = form.sub(_SHOWN.get(name, f"<{name}>"), text)
-    lines = (_BLANKS.sub(" ", line).strip() for line in text.split("\n"))
+    lines = (" ".join(line.split()) for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
+
+
+def _is_hinted(text: str, hints: tuple[str, ...] | re.Pattern[str]) -> bool:
+    if isinstance(hints, tuple):
+        return any(hint in text for hint in hints)
+    return hints.search(text) is not None

@@ -5,8 +5,6 @@ byte, in any process. What is stable (objective, constraints, decisions, plan, c
 records of the memory; here is what happens at every turn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeVar, get_args
 
@@ -129,6 +127,16 @@ def apply(state: TaskState, event: Event) -> TaskState:
         return state  # verification names it, and the task stays readable
 
 
+def moved_on(state: TaskState, call: Mapping[str, Any], at: int) -> TaskState:
+    """The state with what a call changed of the world: files, and the facts that it shows."""
+    if call.get("edit"):
+        flags = {name: flag for name, flag in state.flags.items() if name not in CLEARED_BY_EDIT}
+        state = state._replace(progress=state.progress + 1, flags=flags)
+    for name, value in (call.get("flags") or {}).items():
+        state = _flagged(state, name, Flag(bool(value), str(call["flag_source"]), at))
+    return state
+
+
 def to_bytes(state: TaskState) -> bytes:
     """The canonical bytes of a state."""
     return orjson.dumps(state._asdict(), default=_members, option=orjson.OPT_SORT_KEYS)
@@ -192,7 +200,9 @@ def _applied(state: TaskState, event: Event) -> TaskState:  # noqa: C901, PLR091
         case "approved":
             return state._replace(approvals={**state.approvals, data["rule"]: data["until"]})
         case "prompted":
-            return state._replace(named=_latest(state.named, data["files"]))
+            # Who spoke may have changed the world, too: nobody else could tell.
+            named = _latest(state.named, data["files"])
+            return state._replace(named=named, progress=state.progress + 1)
         case "gap":
             return state._replace(gaps=state.gaps + 1)
         case "emptied":
@@ -215,10 +225,7 @@ def _called(state: TaskState, event: Event) -> TaskState:
         failures = _limited(failures, signature, failure)
     fared = tools.get(data["tool"], {"calls": 0, "failures": 0})
     fared = {"calls": fared["calls"] + 1, "failures": fared["failures"] + bool(signature)}
-    flags = state.flags
-    if is_edit:
-        flags = {name: flag for name, flag in flags.items() if name not in CLEARED_BY_EDIT}
-    after = state._replace(progress=state.progress + is_edit)
+    after = moved_on(state, data, event.at)
     remembered = _remembered(after, event, "edit" if is_edit else "call")
     files = state.files
     if file := data.get("file"):
@@ -233,7 +240,7 @@ def _called(state: TaskState, event: Event) -> TaskState:
         moved, dropped = (
             {**known, data["ref"]: known.get(data["ref"], 0) + saved} for known in (moved, dropped)
         )
-    called = remembered._replace(
+    return remembered._replace(
         files=files,
         moved=moved,
         dropped=dropped,
@@ -245,12 +252,8 @@ def _called(state: TaskState, event: Event) -> TaskState:
         last_edit_at=event.at if is_edit else state.last_edit_at,
         failures=failures,
         tools={**tools, data["tool"]: fared},
-        flags=flags,
         results=results,
     )
-    for name, value in (data.get("flags") or {}).items():
-        called = _flagged(called, name, Flag(bool(value), str(data["flag_source"]), event.at))
-    return called
 
 
 def _remembered(state: TaskState, event: Event, kind: str) -> TaskState:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any, Final
 
+REFUSED: Final = 125
 NOT_STARTED: Final = 126
 NOT_FOUND: Final = 127
 _SIGNALED: Final = 128

@@ -17,7 +17,6 @@ from handoff_memory.gateway.watch import Watch
 from handoff_memory.guard import Call, Outcome
 from handoff_memory.settings import Settings
 
-REFUSED: Final = 125
 TOOL: Final = "Bash"  # what rules and hooks call a shell
 RECALL: Final = "handoff-memory recall"
 STDERR_HEAD: Final = b"--- stderr ---\n"
@@ -38,7 +37,8 @@ def run(settings: Settings, command: Command, *, agent: str, task_id: str | None
         task_id: A task by name, else the one that the agent works at.
 
     Returns:
-        The command's exit status, 128 and the signal's number where one ended it; `REFUSED`.
+        The command's exit status; 128 and the signal's number where one ended it; 125 where it
+        was refused.
 
     Raises:
         NotStartedError: The command cannot be run.
@@ -52,7 +52,7 @@ def run(settings: Settings, command: Command, *, agent: str, task_id: str | None
         verdict = watch.before(call)
         if verdict.decision in {"block", "ask"}:
             _tell(verdict.reason)
-            return REFUSED
+            return process.REFUSED
         if verdict.decision == "warn":
             _tell(verdict.reason)
         if sys.stdout.isatty():
@@ -141,5 +141,6 @@ def _print(text: str) -> None:
 
 def _tell(text: str | None) -> None:
     if text:
-        sys.stderr.write(f"handoff-memory: {text}\n")
+        lead = "" if text.startswith("handoff-memory") else "handoff-memory: "
+        sys.stderr.write(f"{lead}{text}\n")
         sys.stderr.flush()

@@ -122,9 +122,7 @@ class Traffic:
             self._later(partial(self._judge, line, request, request_id, tool))
 
     def _judge(self, line: bytes, request: Message, request_id: Id, tool: str) -> None:
-        call = Call(
-            self._prefix + tool, _arguments(request), messages.meta_of(request).get(_TOOL_USE)
-        )
+        call = Call(self._prefix + tool, _arguments(request), _tool_use(request))
         verdict = self._met(self._lane).before(call)
         refused = verdict.decision in {"block", "ask"}
         with self._lock:

@@ -12,10 +12,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from handoff_memory.app import Local, open_local
+from handoff_memory.core import calls
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidNameError
 from handoff_memory.guard import Call, Guard, Kept, Outcome, Verdict
 from handoff_memory.hooks import failing, gaps
+from handoff_memory.hooks.event import CANARY, CANARY_DENIED
 from handoff_memory.services import presence
 from handoff_memory.settings import Settings
 from handoff_memory.store.engine import Operation
@@ -65,6 +67,8 @@ class Watch:
 
     def before(self, call: Call) -> Verdict:
         """Whether a call may be made; one that cannot be judged may, unless a rule fails closed."""
+        if CANARY in {call.tool, calls.command_text(call.args)}:
+            return Verdict("block", CANARY_DENIED)
         try:
             return self._guard.before(call)
         except Exception as error:  # noqa: BLE001 - whatever it is, the call goes on

@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from handoff_memory.guard import Call, Guard, Kept, Outcome, Verdict
-from handoff_memory.hooks.event import CANARY, NOTHING, Answer, Event, is_own
+from handoff_memory.hooks.event import CANARY, CANARY_DENIED, NOTHING, Answer, Event, is_own
 
-_CANARY_DENIED: Final = (
-    f"{CANARY} is refused by handoff-memory at every call, to prove that its hook is in force. "
-    "Nothing is wrong and there is nothing to do."
-)
 _REFUSED: Final = ("block", "ask")
 
 
 def answered_at_once(event: Event) -> Answer | None:
     """The answer to what needs no memory: the canary, and calls of our own tools."""
     if event.kind == "before-tool" and event.tool == CANARY:
-        return Answer(deny=_CANARY_DENIED)
+        return Answer(deny=CANARY_DENIED)
     if event.kind in {"before-tool", "after-tool"} and (not event.tool or is_own(event)):
         return NOTHING
     return None

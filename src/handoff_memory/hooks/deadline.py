@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock, start_new_thread  # `threading` and its timers cost 2 ms
 from collections.abc import Callable
-from threading import Timer
+from time import monotonic
 from typing import Final
 
 # Of the deadline: the part after which the answer for a failure is given. The rest is for that.
@@ -24,19 +25,24 @@ class Deadline:
         self, seconds: float, *, late: Callable[[], object], silent: Callable[[], object]
     ) -> None:
         self._late, self._silent = late, silent
-        self._timers: tuple[Timer, ...] = ()
+        self._moved = allocate_lock()  # free once the watching thread is to look anew
+        self._late_at = self._end_at = 0.0
         self.move(seconds)
+        start_new_thread(self._watch, ())
 
     def move(self, seconds: float) -> None:
         """Count anew, from now."""
-        for timer in self._timers:
-            timer.cancel()
-        self._timers = (Timer(seconds * _SHARE, self._late), Timer(seconds, self._end))
-        for timer in self._timers:
-            timer.daemon = True
-            timer.start()
+        now = monotonic()
+        self._late_at, self._end_at = now + seconds * _SHARE, now + seconds
+        if self._moved.locked():
+            self._moved.release()
 
-    def _end(self) -> None:
+    def _watch(self) -> None:
+        while (left := self._late_at - monotonic()) > 0:
+            self._moved.acquire(timeout=left)
+        start_new_thread(self._late, ())
+        while (left := self._end_at - monotonic()) > 0:
+            self._moved.acquire(timeout=left)
         try:
             self._silent()
         finally:

@@ -3,8 +3,6 @@
 Everything here is imported at each tool call of a client, so it costs next to nothing to import.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, get_args
 
@@ -20,6 +18,10 @@ Kind = Literal[
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 CANARY: Final = "handoff_memory_canary"
+CANARY_DENIED: Final = (
+    f"{CANARY} is refused by handoff-memory at every call, to prove that it is in force. Nothing "
+    "is wrong and there is nothing to do."
+)
 SERVER: Final = "handoff-memory"
 # The tools of our own server, which watch themselves.
 OWN_TOOLS: Final = frozenset(

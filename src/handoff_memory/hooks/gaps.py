@@ -17,6 +17,7 @@ import orjson
 NAME: Final = "gaps.jsonl"
 _MAX_BYTES: Final = 64 << 10
 _MAX_CHARS: Final = 500
+_AT_ONCE: Final = 16  # each is a transaction, and a client waits
 
 
 def note(home: Path, database: Path | None, agent: str | None, text: str) -> None:
@@ -51,16 +52,16 @@ def settle(home: Path, database: Path, agent: str, journal: Callable[[str], None
     left = taken.read_bytes()[:_MAX_BYTES].splitlines(keepends=True)
     ours = {"database": str(database), "agent": agent}
     try:
-        while left:
-            gap = _gap(left[0])
+        for line in left[:_AT_ONCE]:
+            gap = _gap(line)
             if all(gap.get(name) in {None, value} for name, value in ours.items()):
                 journal(gap["text"])
             else:
-                _append(home / NAME, left[0])
+                left.append(line)  # behind what was not looked at
             left.pop(0)
     finally:
-        for line in left:
-            _append(home / NAME, line)
+        if left:
+            _append(home / NAME, b"".join(left))
         taken.unlink()
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from handoff_memory.hooks.event import Answer, Event, Kind, capped, table, text_of, texts
+from handoff_memory.hooks.event import Answer, Event, Kind, capped, dumped, table, text_of, texts
 
 _NAMES: Final[Mapping[Kind, str]] = {
     "session-start": "SessionStart",
@@ -34,11 +34,10 @@ def read(kind: Kind, payload: Mapping[str, Any]) -> Event | None:
     name = payload.get("hook_event_name")
     if name != _NAMES.get(kind):
         return None
-    session = texts(payload, "session_id")
     event = Event(
         kind,
         str(name),
-        session=session,
+        session=texts(payload, "session_id"),
         folder=texts(payload, "cwd"),
         tool=texts(payload, "tool_name") or "",
         args=table(payload.get("tool_input")),
@@ -48,10 +47,8 @@ def read(kind: Kind, payload: Mapping[str, Any]) -> Event | None:
     )
     if kind != "after-tool":
         return event
-    # It gives calls no id; one event has one time for all hooks that it fires.
-    at = texts(payload, "timestamp")
     return _answered(
-        event._replace(call_id=f"{session}@{at}" if session and at else None),
+        event._replace(call_id=_id(event, texts(payload, "timestamp"))),
         table(payload.get("tool_response")),
     )
 
@@ -71,6 +68,16 @@ def write(event: Event, answer: Answer) -> dict[str, Any] | None:
     if context and event.name in _TAKE_CONTEXT:
         return {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": context}}
     return None
+
+
+def _id(event: Event, at: str | None) -> str | None:
+    """What tells a call from each other one: it has no id, and several may end at one time.
+
+    One event has one time for all hooks that it fires.
+    """
+    if event.session is None or at is None:
+        return None
+    return f"{event.session}@{at} {event.tool} {dumped(event.args)}"
 
 
 def _answered(event: Event, response: Mapping[str, Any]) -> Event:

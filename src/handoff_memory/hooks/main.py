@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import allocate_lock
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import orjson
@@ -65,7 +65,7 @@ class Hook:
         name = options.client.replace("-", "_")
         self._adapter: Adapter = import_module(f"handoff_memory.hooks.{name}")
         self._event: Event | None = None
-        self._once = Lock()
+        self._once = allocate_lock()
         self._scale = 2 if options.kind in _PATIENT else 1
         self._deadline = Deadline(
             _SECONDS * self._scale, late=self._too_late, silent=lambda: self._give(NOTHING)
@@ -118,29 +118,33 @@ class Hook:
 
     def _give(self, answer: Answer) -> bool:
         """Print the answer, unless there is one already."""
-        if not self._once.acquire(blocking=False):
-            return False
         event = self._event
         told = self._adapter.SILENCE if event is None else self._adapter.write(event, answer)
-        if told is not None:
-            sys.stdout.buffer.write(orjson.dumps(told))
+        line = b"" if told is None else orjson.dumps(told)
+        if not self._once.acquire(blocking=False):
+            return False
+        sys.stdout.buffer.write(line)
         sys.stdout.buffer.flush()
         return True
 
-    def _failed(self, why: str) -> None:
+    def _failed(self, why: str) -> bool:
+        """Answer for what is not done; False where an answer was given before."""
         from handoff_memory.hooks import failing  # noqa: PLC0415 - rarely needed
 
         refused = None
         with suppress(Exception):
             refused = failing.refusal(self._options, self._event, why)
-        if self._give(Answer(deny=refused)):
-            with suppress(Exception):
-                failing.note(self._options, self._event, why)
-            _complain(why)
+        if not self._give(Answer(deny=refused)):
+            return False
+        with suppress(Exception):
+            failing.note(self._options, self._event, why)
+        _complain(why)
+        return True
 
     def _too_late(self) -> None:
         with suppress(BaseException):
-            self._failed("it took too long")
+            if not self._failed("it took too long"):
+                return  # it may still be on its way: the end of the deadline is its own
         os._exit(0)
 
 
@@ -153,7 +157,12 @@ def _payload() -> dict[str, Any]:
     data = sys.stdin.buffer.read(_MAX_BYTES + 1)
     if len(data) > _MAX_BYTES:
         raise ValueError(f"the event is larger than {_MAX_BYTES} bytes")
-    found = orjson.loads(data)
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        from handoff_memory.hooks import lenient  # noqa: PLC0415 - rarely needed
+
+        found = lenient.loads(data)
     if not isinstance(found, dict):
         raise ValueError("the event is no JSON object")  # noqa: TRY004 - it is a value of the client's
     return found

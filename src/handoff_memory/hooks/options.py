@@ -1,7 +1,5 @@
 """The command line of a hook, read by hand: a parser would cost more than the hook itself."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NamedTuple

@@ -13,17 +13,16 @@ patterns, of which the most severe found is the verdict:
 - runaway: 12 calls without progress warn, 24 block.
 
 What passes: a job whose output changes has new results; after an edit the state of the world is
-another, and counting starts anew, also for tests that fail again. Nothing counts calls in a row, so
-other calls in between reset nothing. Failures and duplicates count over all agents of the window,
-oscillation and runaway for one agent.
+another, and counting starts anew, also for tests that fail again, as it does when a person spoke,
+who may have changed what no tool shows. Nothing counts calls in a row, so other calls in between
+reset nothing. Failures and duplicates count over all agents of the window, oscillation and runaway
+for one agent.
 
 A result that differs in a clock only is the same result, so it is suggested, but never warned of as
 a duplicate: its bytes did change.
 
 Source: governor §6; V41 of notes/memory.md.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple, TypeAlias
@@ -52,8 +51,8 @@ class Call(NamedTuple):
         raw: The hash of the result's bytes.
         error: The signature of its error; None where it succeeded.
         progress: The state of the world after it: any value that is another one after an edit, a
-            change of the tests' state or a step of the plan. A new result does not belong in it;
-            that is found here, and must not reset what failed.
+            change of the tests' state, a step of the plan or a word of the person. A new result
+            does not belong in it; that is found here, and must not reset what failed.
         ref: Where its result is kept.
         kind: `edit` and `plan` change the world by themselves; `override` is no call but a logged
             permission to try `tool` with `args` again: what came before it does not count.

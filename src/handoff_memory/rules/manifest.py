@@ -4,8 +4,6 @@ Deterministic: no clock, no random id, no order of a dictionary. What the seal c
 `prefix`; here it is only shown and recognised.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple
 
@@ -66,9 +64,9 @@ def matches(given: str, digest: str) -> bool:
 
 def render(glance: Glance) -> str:
     """The block an agent keeps at a fixed place: at most 120 tokens, same state, same bytes."""
-    task = _cut(_UNSAFE.sub("_", glance.task).replace('"', "_"), TASK_BYTES)
+    task = _cut(_safe(glance.task, "_").replace('"', "_"), TASK_BYTES)
     room = _ROOM_BYTES - len(task.encode())
-    objective = _cut(_UNSAFE.sub(" ", glance.objective).replace('"', "'").strip(), room)
+    objective = _cut(_safe(glance.objective, " ").replace('"', "'").strip(), room)
     return (
         f'OSIRIS/1 task={task} obj="{objective}" plan={glance.done}/{glance.steps}\n'
         f"inv={glance.invariants} files={glance.files} refs={glance.refs}"
@@ -82,3 +80,9 @@ def _cut(text: str, size_bytes: int) -> str:
     if len(raw) <= size_bytes:
         return text
     return raw[: size_bytes - len("…".encode())].decode("utf-8", "ignore").rstrip() + "…"
+
+
+def _safe(text: str, between: str) -> str:
+    if text.isprintable() and "  " not in text and (between == " " or " " not in text):
+        return text
+    return _UNSAFE.sub(between, text)

@@ -4,8 +4,6 @@ A budget warns at 80 % and is hard at 100 %: then new expensive work is refused,
 saves or hands over the work that was done.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 from typing import Final, Literal, NamedTuple
 
@@ -35,7 +33,7 @@ class Spent(NamedTuple):
     calls: int = 0
     time_s: int = 0
 
-    def plus(self, more: Spent) -> Spent:
+    def plus(self, more: "Spent") -> "Spent":
         """The sum of both."""
         return Spent(
             self.tokens + more.tokens,

@@ -5,8 +5,6 @@ seldom, the tail only grows. A rewrite of a pinned item leaves the cache intact 
 corrupt; it is found by comparing each item's own hash, not only the zone's.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ is hash-chained, searchable and pinnable like any other record, and a project's 
 project, while an agent's and the global ones are seen from everywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple, assert_never, get_args
 

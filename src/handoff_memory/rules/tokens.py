@@ -27,9 +27,7 @@ WEIGHTS: Final[dict[str, float]] = {
     "word": 0.973,
     "long word": 0.188,
     "letters beyond 8": 0.024,
-    "capitals": 0.000,
     "further capitals": 0.060,
-    "camel": 0.000,
     "word after mark": -0.497,
     "word after low line": -0.500,
     "digits": 0.943,
@@ -53,15 +51,16 @@ _HEX: Final = lazy.pattern(
     r"(?<![A-Za-z0-9])(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{4,}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])(?=[A-F]*[0-9])(?=[0-9]*[A-F])[0-9A-F]{8,}(?![A-Za-z0-9])"
 )
+_SHORTEST_BASE64: Final = 24
 _BASE64: Final = lazy.pattern(r"[A-Za-z0-9+/]{24,}={0,2}|[A-Za-z0-9_-]{32,}")
 _WORD: Final = lazy.pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_CAMEL: Final = lazy.pattern(r"(?<=[a-z0-9])[A-Z]|(?<=[0-9])[a-z]")
 _AFTER_MARK: Final = lazy.pattern(r"(?<=[^\sA-Za-z0-9_])[A-Za-z]")
 _AFTER_LOW_LINE: Final = lazy.pattern(r"(?<=_)[A-Za-z]")
 _DIGITS: Final = lazy.pattern(r"[0-9]{1,3}")
 _SPACED_DIGITS: Final = lazy.pattern(r"[ \t](?=[0-9])")
 _MARKS: Final = lazy.pattern(r"[!-/:-@\[-`{-~]+")
 _BREAK: Final = lazy.pattern(r"(?<![!-/:-@\[-`{-~\n])\n+")
+_SPACED: Final = ("  ", "\t", "\n ")
 _SPACES: Final = lazy.pattern(r"(?<=[^ \t])[ \t]{2,}|(?<=\n)[ \t]+(?=[^\s])|\t")
 _HAN: Final = lazy.pattern(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
 _KANJI_RUN: Final = lazy.pattern(r"[\u3400-\u9fff]+(?=[\u3040-\u30ff])")
@@ -80,6 +79,11 @@ def estimate(text: str) -> int:
     step = (len(text) - _WINDOW_CHARS) // (_WINDOWS - 1)
     windows = [text[at * step : at * step + _WINDOW_CHARS] for at in range(_WINDOWS)]
     return round(sum(map(_estimate, windows)) * len(text) / (_WINDOWS * _WINDOW_CHARS))
+
+
+def at_most(text: str) -> int:
+    """A bound of the estimate that costs nothing: no character weighs two tokens."""
+    return 2 * len(text)
 
 
 def _estimate(text: str) -> int:
@@ -104,22 +108,22 @@ def features(text: str) -> dict[str, float]:
         found["base64"] += len(run[0])
         return "\x00"
 
-    text = _HEX.sub(take_hex, _BASE64.sub(take_base64, text))
+    if max(map(len, text.split()), default=0) >= _SHORTEST_BASE64:
+        text = _BASE64.sub(take_base64, text)
+    text = _HEX.sub(take_hex, text)
     words = _WORD.findall(text)
     capitals = [word for word in words if word.isupper()]
     marks = _MARKS.findall(text)
     found |= _lengths(words) | {
-        "capitals": len(capitals),
         "further capitals": sum(map(len, capitals)) - len(capitals),
-        "camel": len(_CAMEL.findall(text)),
         "word after mark": len(_AFTER_MARK.findall(text)),
-        "word after low line": len(_AFTER_LOW_LINE.findall(text)),
+        "word after low line": len(_AFTER_LOW_LINE.findall(text)) if "_" in text else 0,
         "digits": len(_DIGITS.findall(text)),
         "spaced digits": len(_SPACED_DIGITS.findall(text)),
         "marks": len(marks),
         "further marks": sum(min(len(run), 4) for run in marks) - len(marks),
-        "break": len(_BREAK.findall(text)),
-        "spaces": len(_SPACES.findall(text)),
+        "break": len(_BREAK.findall(text)) if "\n" in text else 0,
+        "spaces": len(_SPACES.findall(text)) if any(map(text.__contains__, _SPACED)) else 0,
     }
     return found | _foreign(text)
 
@@ -134,18 +138,18 @@ def _lengths(words: list[str]) -> dict[str, float]:
 
 
 def _foreign(text: str) -> dict[str, float]:
-    plain = text.isascii()
+    highest = max(text, default="")
     return {
-        name: 0 if plain else len(pattern.findall(text))
-        for name, pattern in (
-            ("han", _HAN),
-            ("han before kana", _KANJI_RUN),
-            ("hiragana", _HIRAGANA),
-            ("katakana", _KATAKANA),
-            ("hangul", _HANGUL),
-            ("wide mark", _WIDE_MARK),
-            ("foreign letter", _FOREIGN),
-            ("symbol", _SYMBOL),
+        name: len(pattern.findall(text)) if highest >= lowest else 0
+        for name, lowest, pattern in (
+            ("han", "\u3400", _HAN),
+            ("han before kana", "\u3400", _KANJI_RUN),
+            ("hiragana", "\u3040", _HIRAGANA),
+            ("katakana", "\u30a0", _KATAKANA),
+            ("hangul", "\uac00", _HANGUL),
+            ("wide mark", "\u2010", _WIDE_MARK),
+            ("foreign letter", "\x80", _FOREIGN),
+            ("symbol", "\x80", _SYMBOL),
         )
     }
 

@@ -25,7 +25,7 @@ from handoff_memory.server.governor_tools import GovernorTools
 from handoff_memory.server.instructions import instructions
 from handoff_memory.server.memory_tools import MemoryTools
 from handoff_memory.server.tool import Tool
-from handoff_memory.services import handoff, planning, presence, tasks
+from handoff_memory.services import planning, presence, tasks, waiting
 from handoff_memory.services.writing import Reply
 from handoff_memory.settings import Settings
 
@@ -44,7 +44,7 @@ def build_server(app: App) -> Server[Any]:
         NAME,
         version=__version__,
         title="Handoff memory",
-        instructions=instructions(0, governor=_governs(app.settings)),
+        instructions=_instructions(app.settings, 0),
         cache_hints={"tools/list": CacheHint(ttl_ms=_HOUR_MS, scope="public")},
         on_list_tools=surface.list_tools,
         on_list_resources=surface.list_resources,
@@ -124,8 +124,7 @@ class _Surface:
         """Put how many packets wait into the instructions, if the database can say it in time."""
         answer = await call_next(ctx)
         if ctx.method in _GREETINGS and isinstance(answer, dict):  # as it goes over the wire
-            governor = _governs(self._app.settings)
-            text = instructions(await self._waiting(ctx), governor=governor)
+            text = _instructions(self._app.settings, await self._waiting(ctx))
             return {**answer, "instructions": text}
         return answer
 
@@ -139,7 +138,7 @@ class _Surface:
     async def _waiting(self, ctx: Context) -> int:
         try:
             who = self._app.identity.author(_announced(ctx))
-            asking = self._app.read(lambda tx: handoff.waiting(tx, who))
+            asking = self._app.read(lambda tx: waiting.count(tx, who))
             return await asyncio.wait_for(asking, _GREETING_PATIENCE_S)
         except TimeoutError:
             return 0  # every reply says it once the database is there
@@ -194,8 +193,9 @@ def _announced(ctx: Context) -> str | None:
     return str(info["name"]) if isinstance(info, dict) and info.get("name") else None
 
 
-def _governs(settings: Settings) -> bool:
-    return settings.tools in {"all", "governor"}
+def _instructions(settings: Settings, waiting: int) -> str:
+    governs = settings.tools in {"all", "governor"}
+    return instructions(waiting, governor=governs, dispatch_only=settings.dispatch_only)
 
 
 def listed(settings: Settings, tools: Mapping[str, Tool]) -> list[Tool]:

@@ -31,7 +31,12 @@ def of_row(kind: str, row: Mapping[str, Any], what: str) -> Finding:
         return Finding(seq, problem(kind, name, what, version=row["version"], seq=seq))
     if kind == "outcome":
         return Finding(seq, problem(kind, f"seq {seq}", what, record_seq=row["record"]))
-    if kind == "payload":
+    if kind == "amfs_entry":
+        name = f"{row['path']}/{row['key']}"
+        return Finding(seq, problem(kind, name, what, version=row["version"], seq=seq))
+    if kind == "amfs_document":
+        name = f"{row['type']} {row['name']}"
+    elif kind == "payload":
         name = f"r{row['alias']} mem://sha256:{row['ref']}"
     else:
         name = str(row["packet"] if kind in {"packet", "claim"} else row["task"])

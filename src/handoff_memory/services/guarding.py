@@ -4,13 +4,11 @@ The task is the one that the agent works at; where it has none, its session gets
 that loops are seen and results are kept without a call of the agent.
 """
 
-from __future__ import annotations
-
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from handoff_memory.core.author import Author
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.task_state import TaskState
 from handoff_memory.rules import delivery, tokens
 from handoff_memory.services import observing, refs, tasks, writing
@@ -82,7 +80,7 @@ def current(tx: Tx, who: Author, task_id: str | None) -> Task | None:
 
 def own_id(who: Author) -> str:
     """The id of the task that a session gets where its agent has none."""
-    return AUTO + hashlib.sha256(f"{who.agent} {who.session}".encode()).hexdigest()[:8]
+    return AUTO + sha256(f"{who.agent} {who.session}".encode()).hexdigest()[:8]
 
 
 def begun(tx: Tx, who: Author, governing: Governing, task_id: str | None, told: str = "") -> Task:
@@ -98,12 +96,12 @@ def begun(tx: Tx, who: Author, governing: Governing, task_id: str | None, told: 
 def before(  # noqa: PLR0913 - one argument a rule's matter
     tx: Tx | None,
     who: Author,
-    book: invariants.Book,
-    action: invariants.Action,
+    book: "invariants.Book",
+    action: "invariants.Action",
     seen: Seen,
     *,
     now: int,
-    work: policy.Work,
+    work: "policy.Work",
     task_id: str | None,
 ) -> Reply:
     """Whether a call may be made; without a database the rules alone say so."""
@@ -113,7 +111,7 @@ def before(  # noqa: PLR0913 - one argument a rule's matter
     if reply["verdict"] in observing.REFUSING:
         return reply
     told = observing.looped(who, task, seen)
-    return told if told is not None and told["verdict"] == "block" else reply
+    return told if told is not None and _is_refused(told, task, seen) else reply
 
 
 def prospect(
@@ -195,9 +193,14 @@ def gap(tx: Tx, who: Author, governing: Governing, why: str, *, task_id: str | N
 def prompted(
     tx: Tx, who: Author, governing: Governing, text: str, files: Sequence[str], task_id: str | None
 ) -> Task:
-    """A person said something: a task begins where there is none; the files named are at work."""
+    """A person said something: a task begins where there is none, the files named are at work.
+
+    What looked like a loop may be tried again.
+    """
     task = begun(tx, who, governing, task_id, text)
-    if set(files) - set(task.state.named):
+    state = task.state
+    was_busy = bool(state.window) and state.window[-1]["progress"] == state.progress
+    if was_busy or set(files) - set(state.named):
         task = tasks.happened(tx, who, governing.limits, task, "prompted", {"files": list(files)})
     return task
 
@@ -221,6 +224,18 @@ def emptied(tx: Tx, who: Author, governing: Governing, context: str, task_id: st
 # --- parts -------------------------------------------------------------------------------------
 
 
+def _is_refused(told: Reply, task: Task, seen: Seen) -> bool:
+    """Whether a loop keeps a call from being made.
+
+    Behind hooks and the gateway an agent may have nobody to ask for an override: in a runaway what
+    it did not try yet stays open, for it may bring what is missing.
+    """
+    tried = any(
+        (call["tool"], call["args"]) == (seen.tool, seen.args) for call in task.state.window
+    )
+    return told["verdict"] == "block" and (tried or told["pattern"] != "runaway")
+
+
 def _choice(task: Task | None, seen: Seen, given: Delivery, outline_from: int) -> delivery.Choice:
     result = delivery.Result(
         tokens=seen.tokens,
@@ -229,6 +244,8 @@ def _choice(task: Task | None, seen: Seen, given: Delivery, outline_from: int) -
         is_partial=given.is_partial,
         is_replaceable=given.is_replaceable,
         is_edited=task is not None and any(_is_at_work(task, name) for name in given.names),
+        folded=seen.result,
+        progress=0 if task is None else task.state.progress,
     )
     return delivery.choose(result, _earlier(task, seen, given.context), outline_from)
 
@@ -243,6 +260,8 @@ def _earlier(task: Task | None, seen: Seen, context: str) -> list[delivery.Earli
             call["raw"],
             call["shown"],
             (call["tool"], call["args"]) == (seen.tool, seen.args),
+            call["result"],
+            call["progress"],
         )
         for call in task.state.window
         if call.get("context") == context and call.get("ref") and call["seq"] > since

@@ -21,7 +21,7 @@ from handoff_memory.core.errors import (
 )
 from handoff_memory.core.packet import Action, Claim, Status
 from handoff_memory.rules import redact
-from handoff_memory.services import packet_views, reading, writing
+from handoff_memory.services import packet_views, reading, waiting, writing
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.packet_drafts import PacketDraft
 from handoff_memory.services.writing import Reply
@@ -235,20 +235,8 @@ def peek(
 
 def with_waiting(tx: Tx, who: Author, reply: Reply) -> Reply:
     """The reply, and how many packets wait while any do: nothing sits undelivered in silence."""
-    count = waiting(tx, who)
+    count = waiting.count(tx, who)
     return {**reply, "waiting": count} if count else reply
-
-
-def waiting(tx: Tx, who: Author) -> int:
-    """How many packets wait for this agent."""
-    rows = packets.open_states(tx, who.project, who.agent)
-    return sum(_waits(tx, who, row, row["author_session"]) for row in rows)
-
-
-def waiting_rows(tx: Tx, who: Author) -> list[Row]:
-    """The packets that wait for this agent, in the order in which it would get them."""
-    rows = packets.open_for(tx, who.project, who.agent)
-    return [row for row in rows if _waits(tx, who, row, row["session"])]
 
 
 def _choose(tx: Tx, who: Author, packet_id: str | None, is_dead: IsDead) -> Row | None:
@@ -258,7 +246,7 @@ def _choose(tx: Tx, who: Author, packet_id: str | None, is_dead: IsDead) -> Row 
         return row
     rows = packets.open_for(tx, who.project, who.agent)
     held = [row for row in rows if _held_by_me(tx, who, row, is_dead)]
-    waits = (row for row in rows if _waits(tx, who, row, row["session"]))
+    waits = (row for row in rows if waiting.waits_for(tx, who, row, row["session"]))
     return held[0] if held else next(waits, None)
 
 
@@ -293,12 +281,6 @@ def _held_by_me(tx: Tx, who: Author, row: Row, is_dead: IsDead) -> bool:
         return True
     session = sessions.find(tx, state.holder_session or "")
     return session is not None and is_dead(session)
-
-
-def _waits(tx: Tx, who: Author, row: Row, author_session: str) -> bool:
-    own = row["recipient"] is None and author_session == who.session
-    now = packet.effective(writing.state_of(row), row["expires_at"], tx.now)
-    return now == "waiting" and not own
 
 
 def _claim(  # noqa: PLR0913 - one keyword a field of the entry

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from handoff_memory.core import packet
 from handoff_memory.core.author import Author
 from handoff_memory.core.names import Name
-from handoff_memory.services import guarding, handoff, packet_drafts, reading, tasks, writing
+from handoff_memory.services import guarding, handoff, packet_drafts, reading, tasks, waiting
 from handoff_memory.services.limits import Governing
 from handoff_memory.services.tasks import Task
 from handoff_memory.store import packets
@@ -83,13 +82,9 @@ def _left(tx: Tx, who: Author, task: Task) -> Row | None:
     for packet_id, state in task.state.handoffs.items():
         if state == _LEFT:
             row = packets.by_id(tx, packet_id)
-            if row is not None and row["agent"] == who.agent and _waits(tx, row):
+            if row is not None and row["agent"] == who.agent and waiting.waits(tx, row):
                 return row
     return None
-
-
-def _waits(tx: Tx, row: Row) -> bool:
-    return packet.effective(writing.state_of(row), row["expires_at"], tx.now) == "waiting"
 
 
 def _withdraw(tx: Tx, who: Author, governing: Governing, task: Task, known: Row, why: str) -> None:

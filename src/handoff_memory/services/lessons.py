@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from typing import Final
 
-from handoff_memory.core import canonical, confidence
+from handoff_memory.core import canonical, confidence, lazy
 from handoff_memory.core.author import Author
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.errors import NotFoundError, NotProvenError
 from handoff_memory.core.names import Name
 from handoff_memory.rules import registry
-from handoff_memory.services import memory, reading, tasks
+from handoff_memory.services import reading, tasks
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.tasks import Task
 from handoff_memory.services.writing import Reply
@@ -20,7 +19,7 @@ from handoff_memory.store import tasks as rows
 from handoff_memory.store.engine import Tx
 
 _LISTED: Final = 20
-_KEY: Final = re.compile(r"l-[0-9a-f]{12}")
+_KEY: Final = lazy.pattern(r"l-[0-9a-f]{12}")
 
 
 def learn(tx: Tx, who: Author, limits: Limits, task: Task, text: str) -> Task:
@@ -30,6 +29,8 @@ def learn(tx: Tx, who: Author, limits: Limits, task: Task, text: str) -> Task:
     if reading.find(tx, who.project, name) is None:
         _write(tx, who, limits, name, {"text": text})
     else:
+        from handoff_memory.services import memory  # noqa: PLC0415 - as in `_write`
+
         draft = memory.draft_outcome(limits, name=name, outcome="success", reserved=True)
         memory.report(tx, who, draft)
     return tasks.happened(tx, who, limits, task, "lesson", {"text": text})
@@ -101,10 +102,12 @@ def known(tx: Tx, who: Author, task_id: str) -> list[str]:
 def key_of(text: str) -> str:
     """The key of a lesson: the same words, the same key."""
     folded = " ".join(text.split()).casefold()
-    return f"l-{hashlib.sha256(folded.encode()).hexdigest()[:12]}"
+    return f"l-{sha256(folded.encode()).hexdigest()[:12]}"
 
 
 def _write(tx: Tx, who: Author, limits: Limits, name: Name, body: dict[str, object]) -> None:
+    from handoff_memory.services import memory  # noqa: PLC0415 - a session's start writes none
+
     draft = memory.draft_record(
         limits, scope=name.scope, key=name.key, value=body, source="osiris_plan", reserved=True
     )

@@ -1,7 +1,5 @@
 """What a caller may send and get, and what the governor goes by: sizes, defaults, exceptions."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -64,7 +62,7 @@ class Governing(NamedTuple):
     window_tokens: int = 200_000
 
 
-def lines_of(rules: Iterable[Rule]) -> tuple[str, ...]:
+def lines_of(rules: "Iterable[Rule]") -> tuple[str, ...]:
     """One line for each rule: what the sealed head says of it."""
     return tuple(f"{rule.id} {rule.verdict}: {rule.message}" for rule in rules)
 

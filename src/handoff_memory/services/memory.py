@@ -4,8 +4,6 @@ A draft is made before the transaction: it is checked, redacted and encoded ther
 value keeps nobody waiting.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -31,6 +29,7 @@ from handoff_memory.services.limits import (
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import packets, records, search
 from handoff_memory.store.engine import Row, Tx
+from handoff_memory.store.journal import Appended
 
 _WITHOUT_PACKET: Final = "Report without packet_id, or with the id that handoff_pickup gave."
 
@@ -112,16 +111,7 @@ def draft_record(  # noqa: PLR0913 - one keyword a field of the record
     name = plain_name(limits, scope, key)
     if not reserved:
         names.writable(name)
-    body = canonical.encode(value)  # refuses what nothing below could walk
-    clean: redact.Redacted[Any] = redact.redact_value(value, limits.allowed)
-    if clean.kinds:
-        body = canonical.encode(clean.value)
-    if len(body) > limits.value_bytes:
-        raise TooLargeError(
-            f"the value takes {len(body)} bytes, the limit is {limits.value_bytes}",
-            size_bytes=len(body),
-            limit_bytes=limits.value_bytes,
-        )
+    body, clean = clean_value(limits, value)
     checked_tags = _tags(limits, tags)
     clean_source = _free_text(limits, "source", source, MAX_SOURCE_CHARS)
     if confidence_share is None:
@@ -139,7 +129,7 @@ def draft_record(  # noqa: PLR0913 - one keyword a field of the record
         tags=checked_tags,
         source=clean_source.value,
         expires_in_s=expires_in,
-        text=_text(name, checked_tags, clean_source.value, clean.value),
+        text=text_of(name, checked_tags, clean_source.value, clean.value),
         redacted=_kinds(clean.kinds, clean_source.kinds),
         condition=condition,
     )
@@ -195,11 +185,34 @@ def _write(
             "superseded": None,
             "unchanged": True,
         }
+    new = append(tx, who, draft, head, op=op)
+    reply = {
+        **_receipt(name.at(version + 1), new.entry_hash, draft.confidence),
+        "superseded": version or None,
+    }
+    return _with_redacted(reply, draft.redacted)
+
+
+def append(
+    tx: Tx, who: Author, draft: RecordDraft, head: Row | None, *, op: str | None = None
+) -> Appended:
+    """Append the version after the current one, whatever that is.
+
+    Args:
+        tx: A write transaction.
+        who: The author.
+        draft: What to append.
+        head: `records.head` of that name.
+        op: The caller's request_id.
+    """
+    name = draft.name
+    project = names.home(name.scope, who.project)
+    version = head["version"] + 1 if head else 1
     fields = {
         "project": project,
         "scope": name.scope,
         "key": name.key,
-        "version": version + 1,
+        "version": version,
         "confidence": draft.confidence,
         "tags": draft.tags.decode(),
         "source": draft.source,
@@ -207,15 +220,11 @@ def _write(
     }
     prev = bytes(head["entry_hash"]) if head else None
     new = writing.append(tx, who, "record", fields, body=draft.body, prev=prev, op=op)
-    records.set_head(tx, project, name.scope, name.key, seq=new.seq, version=version + 1)
+    records.set_head(tx, project, name.scope, name.key, seq=new.seq, version=version)
     if head and head["body"] is not None:
         search.supersede(tx, head["seq"], _text_of_row(name, head))
     search.add(tx, new.seq, draft.text)
-    reply = {
-        **_receipt(name.at(version + 1), new.entry_hash, draft.confidence),
-        "superseded": version or None,
-    }
-    return _with_redacted(reply, draft.redacted)
+    return new
 
 
 def _is_same(tx: Tx, head: Row, draft: RecordDraft) -> bool:
@@ -318,6 +327,26 @@ def checked_name(limits: Limits, given: str) -> Name:
     return names.parse_name(given)
 
 
+def clean_value(limits: Limits, value: Any) -> tuple[bytes, redact.Redacted[Any]]:
+    """The canonical bytes of a value without its secrets, and what was replaced.
+
+    Raises:
+        InvalidValueError: It is no storable JSON.
+        TooLargeError: It is larger than a value may be.
+    """
+    body = canonical.encode(value)  # refuses what nothing below could walk
+    clean: redact.Redacted[Any] = redact.redact_value(value, limits.allowed)
+    if clean.kinds:
+        body = canonical.encode(clean.value)
+    if len(body) > limits.value_bytes:
+        raise TooLargeError(
+            f"the value takes {len(body)} bytes, the limit is {limits.value_bytes}",
+            size_bytes=len(body),
+            limit_bytes=limits.value_bytes,
+        )
+    return body, clean
+
+
 def _tags(limits: Limits, tags: Iterable[str]) -> bytes:
     checked = [names.tag(tag) for tag in tags]
     if len(checked) > MAX_TAGS:
@@ -339,7 +368,8 @@ def _free_text(limits: Limits, what: str, given: str | None, limit: int) -> reda
     return redact.redact_text(given, limits.allowed)
 
 
-def _text(name: Name, tags: bytes, source: str | None, value: Any) -> search.Text:
+def text_of(name: Name, tags: bytes, source: str | None, value: Any) -> search.Text:
+    """What is indexed of a version; the parts must be free of secrets."""
     return search.Text(
         name=text.indexed(str(name)),
         tags=text.indexed(" ".join(canonical.decode(tags))),
@@ -350,7 +380,7 @@ def _text(name: Name, tags: bytes, source: str | None, value: Any) -> search.Tex
 
 def _text_of_row(name: Name, row: Row) -> search.Text:
     value = canonical.decode(row["body"])
-    return _text(name, row["tags"].encode(), row["source"], value)
+    return text_of(name, row["tags"].encode(), row["source"], value)
 
 
 # --- parts of replies --------------------------------------------------------------------------

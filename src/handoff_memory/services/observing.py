@@ -4,12 +4,10 @@ One observation logs the action, tells loops from progress, keeps a big result a
 what drifted. The rules judge; here they are only brought together.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from handoff_memory.core import calls, canonical, media, signature, times
+from handoff_memory.core import calls, canonical, media, signature, task_state, times
 from handoff_memory.core.author import Author
 from handoff_memory.core.errors import InvalidArgumentError, NotFoundError
 from handoff_memory.rules import invariants, loopguard, redact, tokens
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 Kind = Literal["call", "dropped", "head", "contract", "pressure"]
 KINDS: Final = ("call", "dropped", "head", "contract", "pressure")
 # A result below this costs more to name and to fetch than to keep in the prompt.
-KEPT_FROM_TOKENS: Final = 200
+KEPT_FROM_TOKENS: Final = 120
 REFUSING: Final = frozenset({"block", "ask"})
 _VOLATILE_SHOWN: Final = 5
 _EDITED: Final = 16  # files that one event names
@@ -63,7 +61,7 @@ class Seen(NamedTuple):
     payload: PayloadDraft | None = None
     edit: bool = False
     file: Mapping[str, Any] | None = None
-    command: shell.Taken | None = None
+    command: "shell.Taken | None" = None
     flags: Mapping[str, bool] = {}
     flag_source: str = "claimed"
     echoed: bool = False
@@ -82,14 +80,19 @@ def see(  # noqa: PLR0913 - one keyword a thing that was seen
     flag_source: str = "claimed",
     echoed: bool = False,
     root: str = "",
+    shallow: bool = False,
 ) -> Seen:
     """An action by its signatures; secrets are replaced before anything of it is hashed.
 
-    Takes time with a large result, so it is done before any transaction.
+    Takes time with a large result, so it is done before any transaction. A shallow look takes no
+    command apart, and takes every action for one that changes nothing: loops are found, and one too
+    many.
     """
     clean: redact.Redacted[Any] = redact.redact_value(calls.essential(args), limits.allowed)
-    command = calls.command_of(clean.value)
-    is_edit = calls.edits(tool, clean.value, command)
+    command = None if shallow else calls.command_of(clean.value)
+    is_edit = not shallow and calls.edits(tool, clean.value, command)
+    if error is not None and command is None:
+        is_edit = False  # a tool that failed left the files alone; a command may have come half way
     payload = None if data is None else refs.draft(limits, data, media.sniff(data, _name(file)))
     content = b"" if payload is None else refs.joined(payload)
     count = 0 if media.is_binary(content) else tokens.estimate(content.decode("utf-8", "replace"))
@@ -259,11 +262,11 @@ def precheck(  # noqa: PLR0913 - one argument a rule's matter
     tx: Tx,
     who: Author,
     governing: Governing,
-    book: invariants.Book,
-    action: invariants.Action,
+    book: "invariants.Book",
+    action: "invariants.Action",
     seen: Seen,
     *,
-    work: policy.Work = "other",
+    work: "policy.Work" = "other",
     override: str | None = None,
     task_id: str | None = None,
 ) -> Reply:
@@ -289,11 +292,11 @@ def precheck(  # noqa: PLR0913 - one argument a rule's matter
 
 def ruled(
     task: Task,
-    book: invariants.Book,
-    action: invariants.Action,
+    book: "invariants.Book",
+    action: "invariants.Action",
     *,
     now: int,
-    work: policy.Work = "other",
+    work: "policy.Work" = "other",
 ) -> Reply:
     """What the project's rules and the task's budget say of an action."""
     state = task.state
@@ -360,6 +363,7 @@ def _window(task: Task) -> list[loopguard.Call]:
 
 
 def _call(who: Author, seen: Seen, kept: Mapping[str, Any], task: Task) -> loopguard.Call:
+    after = task_state.moved_on(task.state, event_of(seen, kept), 0)
     return loopguard.Call(
         seq=_LAST,
         agent=who.agent,
@@ -368,7 +372,7 @@ def _call(who: Author, seen: Seen, kept: Mapping[str, Any], task: Task) -> loopg
         result=None if seen.error else seen.result,
         raw=seen.raw,
         error=seen.error,
-        progress=task.state.progress + seen.edit,
+        progress=after.progress,
         ref=kept.get("ref"),
         kind=_kind(seen),
     )
@@ -378,7 +382,7 @@ def _kind(seen: Seen) -> loopguard.Kind:
     return "edit" if seen.edit else "call"
 
 
-def _edited(args: Mapping[str, Any], command: shell.Taken | None) -> tuple[str, ...]:
+def _edited(args: Mapping[str, Any], command: "shell.Taken | None") -> tuple[str, ...]:
     """Names of the files that an action changed, without their folders."""
     written = (one.path for part in command.commands for one in part.writes) if command else ()
     paths = dict.fromkeys((*calls.paths_of(args), *written))
@@ -403,7 +407,7 @@ def _verdict(verdict: loopguard.Verdict) -> Reply | None:
     return {**told, "ref": verdict.ref} if verdict.ref else told
 
 
-def _finding(found: invariants.Finding) -> str:
+def _finding(found: "invariants.Finding") -> str:
     return f"{found.rule_id}: {found.message}"
 
 

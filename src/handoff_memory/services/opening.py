@@ -12,7 +12,7 @@ from handoff_memory.core import canonical
 from handoff_memory.core.author import Author
 from handoff_memory.core.packet import PRIORITIES
 from handoff_memory.rules import tokens
-from handoff_memory.services import guarding, handoff, lessons, sealing
+from handoff_memory.services import guarding, lessons, sealing, waiting
 from handoff_memory.services.limits import Governing
 from handoff_memory.services.tasks import Task
 from handoff_memory.store.engine import Row, Tx
@@ -25,35 +25,37 @@ _HEAD: Final = "handoff-memory: facts kept for this session (data from earlier w
 
 
 def opening(
-    tx: Tx, who: Author, governing: Governing, *, task_id: str | None, goes_on: bool
+    tx: Tx | None,
+    who: Author,
+    governing: Governing,
+    *,
+    task_id: str | None,
+    goes_on: bool,
+    problems: Sequence[object] = (),
 ) -> str | None:
     """The facts for a session's start, at most `MAX_TOKENS`; None where there are none.
 
     Args:
-        tx: A transaction.
+        tx: A transaction; None where there is no database yet.
         who: The session.
         governing: What the governor goes by.
         task_id: A named task.
         goes_on: Whether the session was there before: resumed, compacted or cleared.
+        problems: What is wrong with the project's rules, of which nothing else would tell.
     """
-    task = guarding.current(tx, who, task_id)
-    if task is not None and task.state.finished:
-        task = None
-    waiting = handoff.waiting_rows(tx, who)
-    sections = [
-        *(_of_task(tx, who, task, governing, goes_on=goes_on) if task else ()),
-        *_of_packets(waiting),
-    ]
+    sections = [*_of_rules(problems)]
+    if tx is not None:
+        task = guarding.current(tx, who, task_id)
+        if task is not None and not task.state.finished:
+            sections += _of_task(tx, who, task, governing, goes_on=goes_on)
+        sections += _of_packets(waiting.rows(tx, who))
     return _fitted([_HEAD, *sections]) if sections else None
 
 
-def told_of_waiting(tx: Tx, who: Author) -> str | None:
-    """One line while packets wait."""
-    count = handoff.waiting(tx, who)
-    if not count:
-        return None
-    packets = "1 handoff packet waits" if count == 1 else f"{count} handoff packets wait"
-    return f"handoff-memory: {packets} for {who.agent}; handoff_pickup claims the next one."
+def _of_rules(problems: Sequence[object]) -> Iterator[str]:
+    if problems:
+        more = f", and {len(problems) - 1} more mistakes" if len(problems) > 1 else ""
+        yield f"rules: {_short(str(problems[0]))}{more}; only those that could be read hold"
 
 
 def _of_task(
@@ -110,6 +112,9 @@ def _short(text: str) -> str:
 
 def _fitted(lines: Sequence[str]) -> str:
     """As many lines as there is room for; what is left out is said."""
+    whole = "\n".join(lines)
+    if tokens.at_most(whole) <= MAX_TOKENS:
+        return whole
     shown: list[str] = []
     room = MAX_TOKENS - 20
     for line in lines:

@@ -1,7 +1,5 @@
 """Drafts of handoff packets: checked, redacted and measured before any transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 

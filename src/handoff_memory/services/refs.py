@@ -4,15 +4,13 @@ A payload is kept in parts, each in a transaction of its own, and only then jour
 keeps no small write waiting for longer than a part takes.
 """
 
-from __future__ import annotations
-
-import hashlib
 import re
 import zlib
 from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import lazy
 from handoff_memory.core.author import Author
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.errors import CorruptRefError, NotFoundError
 from handoff_memory.rules import redact
 from handoff_memory.services import writing
@@ -50,7 +48,7 @@ def draft(limits: Limits, data: bytes, media_type: str) -> PayloadDraft:
     clean, kinds = _redacted(limits, data)
     plain = [clean[at : at + PART_BYTES] for at in range(0, len(clean), PART_BYTES)] or [b""]
     return PayloadDraft(
-        ref=hashlib.sha256(clean).hexdigest(),
+        ref=sha256(clean).hexdigest(),
         parts=tuple(_packed(part) for part in plain),
         size_bytes=len(clean),
         redacted_bytes=_replaced_bytes(data, clean) if kinds else 0,
@@ -117,7 +115,7 @@ def read(tx: Tx, row: Row) -> bytes:
         raise CorruptRefError(
             f"ref {row['ref'][:12]}… cannot be unpacked", ref=row["ref"]
         ) from error
-    if hashlib.sha256(data).hexdigest() != row["ref"]:
+    if sha256(data).hexdigest() != row["ref"]:
         raise CorruptRefError(f"the bytes of ref {row['ref'][:12]}… were altered", ref=row["ref"])
     return data
 
@@ -134,7 +132,7 @@ def joined(payload: PayloadDraft) -> bytes:
 
 def hash_of(text: str) -> str:
     """SHA-256 of a text, hexadecimal."""
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+    return sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
 def short(row: Row) -> str:

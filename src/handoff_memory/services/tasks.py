@@ -1,7 +1,5 @@
 """Tasks: what is stable lives in records, what happens is a fold of journaled events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 

@@ -7,11 +7,11 @@ caches, and what SQLite says of the file. Every broken row is named.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from handoff_memory.core import entry
 from handoff_memory.core.errors import MemoryFault
-from handoff_memory.services import findings, verify_rows, verify_tasks
+from handoff_memory.services import findings, verify_amfs, verify_rows, verify_tasks
 from handoff_memory.services.verify_replay import Replay
 from handoff_memory.services.verify_rows import Walked
 from handoff_memory.services.writing import Reply
@@ -20,6 +20,8 @@ from handoff_memory.store.engine import Row, Tx
 from handoff_memory.store.sealed import Span
 
 Progress = Callable[[int, int], None]
+
+_OPTIONAL: Final = frozenset({"amfs_entry", "amfs_document"})  # not told where there is none
 
 
 class Aside(NamedTuple):
@@ -63,6 +65,10 @@ def verify(
     opinions = list(replay.opinion_problems(health.opinions(tx)))
     states = list(replay.state_problems())
     tasks = [findings.problem(*one) for one in verify_tasks.problems(tx)]
+    tasks += [
+        findings.problem("amfs_entry", name, what, version=version)
+        for name, version, what in verify_amfs.problems(tx)
+    ]
     schema = [
         findings.problem("schema", what.split(" is ")[0], what)
         for what in health.schema_problems(tx)
@@ -75,7 +81,9 @@ def verify(
     return {
         "ok": not problems,
         "checked": {
-            name: count + other.walked.checked[name] for name, count in walked.checked.items()
+            name: total
+            for name, count in walked.checked.items()
+            if (total := count + other.walked.checked[name]) or name not in _OPTIONAL
         },
         "problems": problems,
         "head": {"seq": head.seq, "chain": head.chain.hex()},

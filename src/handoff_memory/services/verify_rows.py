@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from handoff_memory.core import entry
 from handoff_memory.services import findings
 from handoff_memory.services.findings import Finding
-from handoff_memory.store import health, sealed
+from handoff_memory.store import amfs, health, sealed
 from handoff_memory.store.engine import Tx
 from handoff_memory.store.sealed import Span
 
@@ -155,12 +155,16 @@ def _of_line(seq: int, what: str) -> Finding:
 
 
 def _missing(tx: Tx, line: _Line) -> Finding:
-    known = health.name_of_missing(tx, line.seq, line.entry_hash)
-    version: int | None = None
-    if line.kind == "record" and known:
-        name, version = f"{known['scope']}/{known['key']}", known["version"]
-    else:
-        lost = health.packet_of_missing(tx, line.seq) if line.kind == "packet" else None
-        name = lost or f"seq {line.seq}"
+    name, version = _name_of_missing(tx, line)
     what = "the row is missing: deleted"
     return Finding(line.seq, findings.problem(line.kind, name, what, version=version, seq=line.seq))
+
+
+def _name_of_missing(tx: Tx, line: _Line) -> tuple[str, int | None]:
+    kind, seq = line.kind, line.seq
+    if kind == "record" and (found := health.name_of_missing(tx, seq, line.entry_hash)):
+        return f"{found['scope']}/{found['key']}", found["version"]
+    if kind == "amfs_entry" and (found := amfs.name_of_missing(tx, seq)):
+        return f"{found['path']}/{found['key']}", found["version"]
+    lost = health.packet_of_missing(tx, seq) if kind == "packet" else None
+    return lost or f"seq {seq}", None

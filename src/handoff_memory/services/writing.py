@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from typing import Any
 
 from handoff_memory.core import canonical, packet
 from handoff_memory.core.author import Author
+from handoff_memory.core.digest import sha256
 from handoff_memory.core.errors import RequestMismatchError, SecretRefusedError
 from handoff_memory.rules import redact
 from handoff_memory.store import journal, packets, sessions
@@ -26,6 +26,7 @@ def append(  # noqa: PLR0913 - one keyword a part of the entry
     body: bytes | None = None,
     prev: bytes | None = None,
     op: str | None = None,
+    beside: bool = False,
 ) -> Appended:
     """Journal one write of an agent.
 
@@ -37,10 +38,12 @@ def append(  # noqa: PLR0913 - one keyword a part of the entry
         body: What the salted commitment covers.
         prev: Hash of the version before.
         op: The caller's request_id.
+        beside: Whether the same operation has just journaled another one.
     """
-    for row in packets.held_by(tx, who.session):
-        if packet.renewed(state_of(row), who.session, tx.now).renewed_at == tx.now:
-            packets.renew(tx, row["packet"], tx.now)
+    if not beside:
+        for held in packets.held_by(tx, who.session):
+            if packet.renewed(state_of(held), who.session, tx.now).renewed_at == tx.now:
+                packets.renew(tx, held["packet"], tx.now)
     row = {
         **fields,
         "agent": who.agent,
@@ -51,7 +54,8 @@ def append(  # noqa: PLR0913 - one keyword a part of the entry
         "prev": prev,
     }
     appended = journal.append(tx, kind, row, body)
-    sessions.seen(tx, who.session, who.agent, pid=who.pid, host=who.host, seq=appended.seq)
+    if not beside:
+        sessions.seen(tx, who.session, who.agent, pid=who.pid, host=who.host, seq=appended.seq)
     return appended
 
 
@@ -86,7 +90,7 @@ def once(
 
 def digest_of(tool: str, arguments: dict[str, Any]) -> bytes:
     """What makes two requests the same: the tool and its arguments after redaction."""
-    return hashlib.sha256(b"hm/request/1\0" + canonical.encode([tool, arguments])).digest()
+    return sha256(b"hm/request/1\0" + canonical.encode([tool, arguments])).digest()
 
 
 def state_of(row: Row) -> packet.PacketState:

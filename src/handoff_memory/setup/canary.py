@@ -7,15 +7,23 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from handoff_memory.gateway.process import REFUSED
 from handoff_memory.hooks import capabilities
 from handoff_memory.hooks.event import CANARY
 from handoff_memory.setup.clients import CLIENTS
 
 DEADLINE_S: Final = 20.0
+# This program, whatever the PATH is.
+_PROGRAM: Final = (sys.executable, "-P", "-m", "handoff_memory")
+# A server that a refused call never reaches.
+_LISTENER: Final = (sys.executable, "-c", "import sys; sys.stdin.read()")
+_SELF: Final = {"name": "doctor", "version": "1"}
 _ALL: Final = (None, "", "*", ".*")
 _CALL: Final = {"tool_name": CANARY, "tool_input": {}}
 _EXTRA: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -69,6 +77,55 @@ def sing(
         return Sung(enforced=False, reason=f"the matcher {matcher!r} leaves tools out")
     payload = {**_CALL, **_EXTRA[client], "hook_event_name": name, "cwd": str(folder)}
     return _judged(client, *_run(client, command, json.dumps(payload), folder, deadline_s))
+
+
+def sing_to_gateway(folder: Path, *, deadline_s: float = DEADLINE_S) -> Sung:
+    """Call a tool of a server behind `wrap` that must be refused; nothing is kept of it."""
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": _SELF}
+    told = "".join(
+        json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+        for message in (
+            {"id": 1, "method": "initialize", "params": hello},
+            {"id": 2, "method": "tools/call", "params": {"name": CANARY, "arguments": {}}},
+        )
+    )
+    done = _through("wrap", _LISTENER, folder, deadline_s, told)
+    if done is None:
+        return Sung(enforced=False, reason="it did not answer within its deadline")
+    return _refused(CANARY in done.stdout and '"isError":true' in done.stdout)
+
+
+def sing_to_run(folder: Path, *, deadline_s: float = DEADLINE_S) -> Sung:
+    """Run a command through `run` that must be refused; nothing is kept of it."""
+    done = _through("run", [CANARY], folder, deadline_s)
+    if done is None:
+        return Sung(enforced=False, reason="it did not end within its deadline")
+    return _refused(done.returncode == REFUSED and CANARY in done.stderr)
+
+
+def _refused(is_refused: bool) -> Sung:
+    return Sung(is_refused, "" if is_refused else "it let a canary pass")
+
+
+def _through(
+    verb: str, command: Sequence[str], folder: Path, deadline_s: float, given: str = ""
+) -> subprocess.CompletedProcess[str] | None:
+    """A command behind a verb of this program, on a memory of its own; None beyond the deadline."""
+    with tempfile.TemporaryDirectory() as place:
+        database = str(Path(place, "canary.db"))
+        words = [*_PROGRAM, verb, "--db", database, "--agent-id", "doctor", "--", *command]
+        with suppress(subprocess.TimeoutExpired):
+            return subprocess.run(  # noqa: S603 - this program itself
+                words,
+                cwd=folder,
+                input=given,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=deadline_s,
+                check=False,
+            )
+    return None
 
 
 def _judged(client: str, status: int | None, answer: str) -> Sung:

@@ -7,6 +7,7 @@ what stands there now, nobody else changed anything, and uninstalling gives the 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from handoff_memory.setup.parts import Hooks, JsonServer, Part, TomlServer
 from handoff_memory.setup.toml_text import TomlTextError
 
 _CONTEXT_LINES: Final = 2
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_STRINGS: Final = re.compile(r'\[\s*""(?:,\s*"")*\s*\]')
 Commanded = Callable[[str], str]
 Outcome = Literal["unchanged", "created", "changed", "restored", "removed"]
 
@@ -131,9 +134,19 @@ def _installed(path: Path, parts: Sequence[Part]) -> Change:
         return Change(path, "created", None, after)
     kept = files.read(files.backup_of(path))
     has_ours = without != text
-    made_by_us = kept is None and without == parts[0].blank
+    made_by_us = kept is None and without == parts[0].blank and _is_our_writing(text, parts)
     keeps = not (has_ours and (made_by_us or kept is not None))
     return Change(path, "changed", before, after, keeps=keeps)
+
+
+def _is_our_writing(text: str, parts: Sequence[Part]) -> bool:
+    """Whether nothing but strings sets a text apart from what we write into an empty file."""
+    written = (_put("", parts[:count]) for count in range(1, len(parts) + 1))
+    return _skeleton(text) in map(_skeleton, written)
+
+
+def _skeleton(text: str) -> str:
+    return _STRINGS.sub('[""]', _STRING.sub('""', text))
 
 
 def _uninstalled(path: Path, parts: Sequence[Part]) -> Change:

@@ -58,9 +58,13 @@ class Standing:
 
 def standings(client: Client, places: Places) -> Iterator[Standing]:
     """What stands in each of a client's scopes that has a file."""
+    seen = set()
     for scope in client.scopes:
         file = client.files[scope](places)
         hook_file = client.hooks.files[scope](places) if client.hooks else file
+        if file in seen:  # the person's own folder is the project
+            continue
+        seen.add(file)
         if _is_there(file) or _is_there(hook_file):
             yield _standing(client, scope, file, hook_file)
 

@@ -4,8 +4,6 @@ A row and its journal line are inserted together; nothing else inserts into thes
 that is hashed is rebuilt from the row's columns on verification, so a fact stands in the file once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -55,6 +53,16 @@ _INSERT: Final[Mapping[str, str]] = {
         agent, session, authn, at, op, prev, body_commit, salt, body)
     VALUES (:seq, :ref, :alias, :size_bytes, :redacted_bytes, :media_type,
         :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+    "amfs_entry": """
+    INSERT INTO amfs_entries (seq, project, namespace, branch, path, key, version, record, wrote,
+        writer, agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :project, :namespace, :branch, :path, :key, :version, :record, :wrote,
+        :writer, :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+    "amfs_document": """
+    INSERT INTO amfs_documents (seq, project, namespace, branch, type, name, stamp,
+        agent, session, authn, at, op, prev, body_commit, salt, body)
+    VALUES (:seq, :project, :namespace, :branch, :type, :name, :stamp,
+        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
 }
 
 _HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
@@ -62,10 +70,11 @@ _HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
 # One line of `log` for any kind, newest first or oldest first.
 _LOG: Final = """
     SELECT j.seq, j.kind, j.entry_hash,
-        COALESCE(r.agent, o.agent, p.agent, c.agent, k.agent, e.agent, y.agent) AS agent,
-        COALESCE(r.session, o.session, p.session, c.session, k.session, e.session, y.session)
-            AS session,
-        COALESCE(r.at, o.at, p.at, c.at, k.at, e.at, y.at) AS at,
+        COALESCE(r.agent, o.agent, p.agent, c.agent, k.agent, e.agent, y.agent, a.agent, d.agent)
+            AS agent,
+        COALESCE(r.session, o.session, p.session, c.session, k.session, e.session, y.session,
+            a.session, d.session) AS session,
+        COALESCE(r.at, o.at, p.at, c.at, k.at, e.at, y.at, a.at, d.at) AS at,
         CASE j.kind
             WHEN 'record' THEN r.scope || '/' || r.key || '@' || r.version
             WHEN 'outcome' THEN t.scope || '/' || t.key || '@' || t.version
@@ -73,7 +82,9 @@ _LOG: Final = """
             WHEN 'claim' THEN c.packet
             WHEN 'task' THEN k.task
             WHEN 'event' THEN e.task
-            WHEN 'payload' THEN 'r' || y.alias END AS subject,
+            WHEN 'payload' THEN 'r' || y.alias
+            WHEN 'amfs_entry' THEN a.path || '/' || a.key || '@' || a.version
+            WHEN 'amfs_document' THEN d.name END AS subject,
         CASE j.kind
             WHEN 'record' THEN 'written'
             WHEN 'outcome' THEN o.outcome
@@ -81,7 +92,9 @@ _LOG: Final = """
             WHEN 'claim' THEN c.action
             WHEN 'task' THEN 'started'
             WHEN 'event' THEN e.event
-            WHEN 'payload' THEN 'kept' END AS action
+            WHEN 'payload' THEN 'kept'
+            WHEN 'amfs_entry' THEN 'written'
+            WHEN 'amfs_document' THEN d.type END AS action
     FROM journal j
     LEFT JOIN records r ON j.kind = 'record' AND r.seq = j.seq
     LEFT JOIN outcomes o ON j.kind = 'outcome' AND o.seq = j.seq
@@ -90,7 +103,9 @@ _LOG: Final = """
     LEFT JOIN claims c ON j.kind = 'claim' AND c.seq = j.seq
     LEFT JOIN tasks k ON j.kind = 'task' AND k.seq = j.seq
     LEFT JOIN events e ON j.kind = 'event' AND e.seq = j.seq
-    LEFT JOIN payloads y ON j.kind = 'payload' AND y.seq = j.seq"""
+    LEFT JOIN payloads y ON j.kind = 'payload' AND y.seq = j.seq
+    LEFT JOIN amfs_entries a ON j.kind = 'amfs_entry' AND a.seq = j.seq
+    LEFT JOIN amfs_documents d ON j.kind = 'amfs_document' AND d.seq = j.seq"""
 _LOG_AFTER: Final = _LOG + " WHERE j.seq > :after ORDER BY j.seq LIMIT :limit"
 _LOG_NEWEST: Final = _LOG + " ORDER BY j.seq DESC LIMIT :limit"
 

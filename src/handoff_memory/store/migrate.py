@@ -25,13 +25,17 @@ _STEPS: Final = Path(__file__).parent / "schema" / "sqlite"
 @cache
 def steps() -> tuple[tuple[int, str], ...]:
     """(number, SQL) of every step that this program knows, in order."""
-    return tuple((_number(file), file.read_text("utf-8")) for file in sorted(_STEPS.glob("*.sql")))
+    return tuple((_number(file), file.read_text("utf-8")) for file in sorted(_files()))
 
 
 @cache
 def newest() -> int:
     """The number of the newest step that this program knows."""
-    return max(map(_number, _STEPS.glob("*.sql")))
+    return max(map(_number, _files()))
+
+
+def _files() -> list[Path]:
+    return [file for file in _STEPS.iterdir() if file.suffix == ".sql"]  # no glob: 0.2 ms
 
 
 def _number(file: Path) -> int:

@@ -5,8 +5,6 @@ all its locks on it, SQLite's too, and acknowledged writes are lost. So the file
 Whether its bytes are a database of ours is the engine's question.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -153,7 +151,7 @@ class Identity(NamedTuple):
     device: int
     inode: int
 
-    def is_same(self, other: Identity) -> bool:
+    def is_same(self, other: "Identity") -> bool:
         """Whether both are one file. Where files have no numbers (Windows: 0), all are the same."""
         return self == other or 0 in (self.inode, other.inode)
 

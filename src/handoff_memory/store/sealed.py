@@ -16,6 +16,8 @@ _TABLES: Final[Mapping[str, str]] = {
     "task": "tasks",
     "event": "events",
     "payload": "payloads",
+    "amfs_entry": "amfs_entries",
+    "amfs_document": "amfs_documents",
 }
 KINDS: Final = tuple(_TABLES)
 END: Final = 2**62

@@ -1,7 +1,5 @@
 """Full text and listing: which versions match, in which order; their rows are read elsewhere."""
 
-from __future__ import annotations
-
 from typing import Final, Literal, NamedTuple
 
 from handoff_memory.store.engine import Row, Tx

@@ -4,12 +4,10 @@ The only `BEGIN` and `COMMIT` of the program stand here. A `Writer` or `Reader` 
 thread that opened it. Driver errors become ours here and nowhere else.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -28,6 +26,8 @@ _CHECKPOINT_LOCK_S: Final = 1.0
 _CLOSE_LOCK_S: Final = 2.0
 _READ_PATIENCE_MS: Final = 5000
 _OPENING_STEP_MS: Final = 20
+_WAIT_STEP_MS: Final = 20
+_LOOK_EVERY_S: Final = 0.01
 
 _PRAGMAS: Final = (
     "PRAGMA trusted_schema = OFF",
@@ -81,12 +81,14 @@ class Source(NamedTuple):
         durable: Whether each commit is synced to the disk before it is acknowledged.
         clock: Microseconds since 1970 UTC.
         entropy: Unpredictable bytes.
+        any_thread: Whether connections may go from thread to thread, one at a time.
     """
 
     path: Path
     durable: bool
     clock: Clock
     entropy: Entropy
+    any_thread: bool = False
 
 
 class Transaction:
@@ -160,6 +162,7 @@ class Writer:
         self.watch = place.Watch(source.path)
         self._wal = source.path.with_name(source.path.name + "-wal")
         self._checkpointed = time.monotonic()
+        self._look_at = 0.0
         self._wait_ms = -1
         self._known: dict[str, Any] = {}
         try:
@@ -183,15 +186,70 @@ class Writer:
         Raises:
             StorageError: Nothing of the batch was committed.
         """
-        self.watch.check()
+        # A savepoint makes the full-text index write out what it holds, once for each operation
+        # instead of once for all. Few operations fail, so savepoints are for a batch with one that
+        # did.
+        try:
+            with self.transaction(until=until):
+                return [self._undivided(operation) for operation in batch]
+        except _UndoneError as undone:
+            if len(batch) == 1:
+                return [undone.error]
+        with self.transaction(until=until):
+            return [self._in_savepoint(operation) for operation in batch]
+
+    @contextmanager
+    def transaction(self, *, until: float) -> Iterator[Transaction]:
+        """Hold one write transaction; what leaves it by an error undoes it whole.
+
+        Raises:
+            StorageError: Nothing was committed.
+        """
+        if time.monotonic() >= self._look_at:
+            self.watch.check()
         patience = max(0.0, until - time.monotonic())
         with self._lock.held(patience / 2) as held:
             if not held and driver.WAL_RESET_BUG:
                 raise BusyError("another process held the database for too long")
             with _faults():
-                results = self._written(batch, until)
+                self._begin(until)
+                self._known = {}
+                try:
+                    yield self._transaction()
+                    self._conn.execute("COMMIT")
+                except BaseException:
+                    if self._conn.in_transaction:
+                        self._conn.execute("ROLLBACK")
+                    raise
         self.watch.check()  # a file that was deleted meanwhile took the commit with it
-        return results
+
+    def read(self, operation: Operation[T], *, is_one_query: bool = False) -> T:
+        """Run one operation on a snapshot; what this connection wrote last is at hand.
+
+        Args:
+            operation: What to read.
+            is_one_query: Whether it is a single query, and so a snapshot by itself.
+
+        Raises:
+            StorageError: The file cannot serve.
+        """
+        now = time.monotonic()
+        if now >= self._look_at:  # looking costs as much as a small read
+            self.watch.check()
+            self._look_at = now + _LOOK_EVERY_S
+        if is_one_query:
+            with _faults():
+                return operation(
+                    Transaction(self._conn, self._source.clock(), self._source.entropy)
+                )
+        return _on_snapshot(self._conn, self._source, operation)
+
+    def run(self, operation: Operation[T]) -> T:
+        """Run an operation inside the transaction that is held; its error undoes it alone."""
+        result = self._in_savepoint(operation)
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def wants_tending(self) -> bool:
         """Whether `tend` has something to do; any thread may ask."""
@@ -227,37 +285,9 @@ class Writer:
             with suppress(MemoryFault), _faults():
                 self._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
-    def _written(self, batch: Sequence[Operation[T]], until: float) -> list[T | Exception]:
-        # A savepoint makes the full-text index write out what it holds, once for each operation
-        # instead of once for all. Few operations fail, so savepoints are for a batch with one that
-        # did.
-        try:
-            return self._committed(batch, until, self._undivided)
-        except _UndoneError as undone:
-            if len(batch) == 1:
-                return [undone.error]
-        return self._committed(batch, until, self._in_savepoint)
-
-    def _committed(
-        self,
-        batch: Sequence[Operation[T]],
-        until: float,
-        run: Callable[[Operation[T]], T | Exception],
-    ) -> list[T | Exception]:
-        self._begin(until)
-        self._known = {}
-        try:
-            results = [run(operation) for operation in batch]
-            self._conn.execute("COMMIT")
-        except BaseException:
-            if self._conn.in_transaction:
-                self._conn.execute("ROLLBACK")
-            raise
-        return results
-
     def _begin(self, until: float) -> None:
-        wait_ms = int(max(0.0, until - time.monotonic()) * 10) * 100  # coarse: it is seldom told
-        if wait_ms != self._wait_ms:
+        wait_ms = int(max(0.0, until - time.monotonic()) * 1000)
+        if not wait_ms <= self._wait_ms <= wait_ms + _WAIT_STEP_MS:
             self._conn.execute(f"PRAGMA busy_timeout = {wait_ms}")
             self._wait_ms = wait_ms
         self._conn.execute("BEGIN IMMEDIATE")
@@ -319,7 +349,7 @@ class Reader:
         self._watch = watch or place.Watch(source.path)
         self._watch.check()
         with _faults():
-            self._conn = _connected(source.path)
+            self._conn = _connected(source)
             self._conn.execute(f"PRAGMA busy_timeout = {_READ_PATIENCE_MS}")
             _configure(self._conn, ("PRAGMA query_only = ON",))
             self.is_current = migrate.inspect(self._conn) >= migrate.newest()
@@ -332,15 +362,7 @@ class Reader:
             StorageError: The file cannot serve.
         """
         self._watch.check()
-        with _faults():
-            self._conn.execute("BEGIN")
-            try:
-                return operation(
-                    Transaction(self._conn, self._source.clock(), self._source.entropy)
-                )
-            finally:
-                if self._conn.in_transaction:
-                    self._conn.execute("ROLLBACK")
+        return _on_snapshot(self._conn, self._source, operation)
 
     def close(self) -> None:
         """Close the connection."""
@@ -358,8 +380,24 @@ class _faults:  # noqa: N801 - reads as a statement: with _faults()
             raise as_fault(error) from error
 
 
-def _connected(path: Path) -> driver.Connection:
-    conn = driver.connect(os.fspath(path), timeout=0, isolation_level=None, cached_statements=512)
+def _on_snapshot(conn: driver.Connection, source: Source, operation: Operation[T]) -> T:
+    with _faults():
+        conn.execute("BEGIN")
+        try:
+            return operation(Transaction(conn, source.clock(), source.entropy))
+        finally:
+            if conn.in_transaction:
+                conn.execute("ROLLBACK")
+
+
+def _connected(source: Source) -> driver.Connection:
+    conn = driver.connect(
+        os.fspath(source.path),
+        timeout=0,
+        isolation_level=None,
+        cached_statements=512,
+        check_same_thread=not source.any_thread,
+    )
     conn.row_factory = driver.Row
     return conn
 
@@ -372,7 +410,7 @@ def _configure(conn: driver.Connection, more: Sequence[str]) -> None:
 def _opened(source: Source, lock: ProcessLock, deadline_s: float) -> driver.Connection:
     until = time.monotonic() + deadline_s
     with _faults():
-        conn = _connected(source.path)
+        conn = _connected(source)
         try:
             conn.execute(f"PRAGMA busy_timeout = {_OPENING_STEP_MS}")
             present = _patiently(lambda: migrate.inspect(conn), until)  # before what writes

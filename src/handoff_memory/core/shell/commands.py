@@ -1,7 +1,5 @@
 """What a command line comes apart into."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -4,8 +4,6 @@ Tables first. A program that is not named here is taken to run nothing but itsel
 of its words is a program that rules are often about.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -110,7 +108,7 @@ INTERPRETERS: Final[Mapping[str, str]] = {
 # Their little languages can run a command, too.
 SCRIPTED: Final = word_set("sed gsed awk gawk mawk nawk")
 _SUBCOMMAND: Final = lazy.pattern(r"[A-Za-z][\w:-]{0,63}")
-_VERSION: Final = lazy.pattern(r"[\d.]+$")
+_VERSION: Final = "0123456789."
 _LONG_INLINE: Final = lazy.pattern(
     r"--(?:eval|print|exec|execute)(?:=.*)?|-(?:command|encodedcommand|enc|ec)|/[ck]|eval",
     re.DOTALL,
@@ -207,7 +205,7 @@ def is_name_known(words: Sequence[Word]) -> bool:
 
 def runs_code(name: str, words: Sequence[Word], *, has_input: bool) -> bool:
     """Whether an interpreter is given a program's text, in an option or to read."""
-    letters = INTERPRETERS.get(_VERSION.sub("", name))
+    letters = INTERPRETERS.get(name.rstrip(_VERSION))
     if letters is None:
         return False
     for word in words[1:]:

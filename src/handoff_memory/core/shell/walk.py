@@ -1,7 +1,5 @@
 """The way through a command line's tokens, which collects every simple command that may run."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
@@ -40,7 +38,7 @@ class Folders:
         self.now = now
         self.before = before
 
-    def copy(self) -> Folders:
+    def copy(self) -> "Folders":
         """The same directories, for what a subshell does with them."""
         return Folders(self.now, self.before)
 
@@ -68,7 +66,7 @@ class Folders:
 class _Streams(NamedTuple):
     """What a simple command reads and writes by redirections."""
 
-    writes: tuple[writes.Target, ...] = ()
+    writes: "tuple[writes.Target, ...]" = ()
     document: Word | None = None
 
 
@@ -376,7 +374,7 @@ def _is_array(word: Word) -> bool:
 
 
 def _is_prefix(text: str) -> bool:
-    return text in _SKIPPED or bool(_ASSIGNMENT.match(text))
+    return text in _SKIPPED or ("=" in text and bool(_ASSIGNMENT.match(text)))
 
 
 def _is_function(simple: _Simple, token: Operator, following: Sequence[Token]) -> bool:

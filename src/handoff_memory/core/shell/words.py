@@ -4,8 +4,6 @@ Every substitution in a word is read to its end and comes with the word as token
 the text does not close, or what is not known here, is a doubt.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final, NamedTuple, TypeAlias
 
@@ -41,7 +39,7 @@ class Word(NamedTuple):
     exact: bool = True
     plain: bool = True
     stem: str | None = None
-    inner: tuple[tuple[Token, ...], ...] = ()
+    inner: "tuple[tuple[Token, ...], ...]" = ()
 
 
 class Operator(NamedTuple):
@@ -99,6 +97,7 @@ class Scanner:
         self.doubts = doubts
         self.depth = depth
         self.at = 0
+        self._has_redirections = "<" in text or ">" in text
         self._waiting: list[_Pending] = []
 
     def tokens(self, *, closed_by: str = "") -> tuple[Token, ...]:
@@ -154,7 +153,7 @@ class Scanner:
     # --- redirections ---------------------------------------------------------------------------
 
     def _redirects(self) -> re.Match[str] | None:
-        found = _REDIRECTION.match(self.text, self.at)
+        found = _REDIRECTION.match(self.text, self.at) if self._has_redirections else None
         is_process = found and found[0] in {"<", ">"} and self.text.startswith("(", found.end())
         return None if is_process else found
 

@@ -4,8 +4,6 @@ A program that is not named here is taken to write nothing that a rule could kno
 all the same is seen afterwards, by the observed edit.
 """
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple

@@ -1,7 +1,5 @@
 """What a file of rules comes to: those that could be read, and what is wrong with the rest."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,5 +21,5 @@ class Problem(NamedTuple):
 class Book(NamedTuple):
     """The rules that could be read, which hold, and what is wrong with the rest."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: "tuple[Rule, ...]" = ()
     problems: tuple[Problem, ...] = ()

@@ -11,7 +11,6 @@ engines of the other questions would cost it more than its whole work.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
 from typing import TYPE_CHECKING, Final, assert_never
 
 from handoff_memory.core.errors import InvalidArgumentError
@@ -75,10 +74,9 @@ def ask(
     """
     if ceiling_bytes < MIN_CEILING_BYTES:
         raise InvalidArgumentError(f"a ceiling has at least {MIN_CEILING_BYTES:,} bytes")
-    for field in fields(asked):
-        value = getattr(asked, field.name)
+    for name, value in asked._asdict().items():
         if isinstance(value, str) and value.encode("utf-8", "replace").decode() != value:
-            raise InvalidArgumentError(f"{field.name} holds half a character", argument=field.name)
+            raise InvalidArgumentError(f"{name} holds half a character", argument=name)
     budget = ceiling_bytes - NOTES_BYTES
     if isinstance(asked, Range) and asked.unit == "bytes":
         from handoff_memory.rules.query.slices import byte_range  # noqa: PLC0415

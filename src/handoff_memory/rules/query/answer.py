@@ -1,10 +1,7 @@
 """An answer with its ceiling, and pages of entries that stay below it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from handoff_memory.core import media
 
@@ -12,8 +9,7 @@ NOTES_BYTES: Final = 400
 Unit = Literal["lines", "bytes", "matches", "rows", "entries", "groups"]
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What was found, as text.
 
     Attributes:
@@ -39,14 +35,14 @@ class Answer:
         """What the ceiling counts: text and notes in UTF-8."""
         return sum(len(part.encode()) for part in (self.text, *self.notes))
 
-    def noting(self, *notes: str) -> Answer:
+    def noting(self, *notes: str) -> "Answer":
         """The same answer with these notes after its own, within what notes may take."""
         kept: list[str] = []
         room = NOTES_BYTES
         for note in (*self.notes, *notes):
             kept.append(clipped(note, room))
             room -= len(kept[-1].encode())
-        return replace(self, notes=tuple(note for note in kept if note))
+        return self._replace(notes=tuple(note for note in kept if note))
 
 
 def said_to_be_binary(data: bytes) -> Answer:

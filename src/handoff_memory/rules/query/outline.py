@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
 import orjson
 
-from handoff_memory.core import media
+from handoff_memory.core import lazy, media
 from handoff_memory.core.errors import NotRowsError
 from handoff_memory.rules.query import outline_code, outline_log
 from handoff_memory.rules.query.answer import Answer, page
@@ -17,11 +16,11 @@ from handoff_memory.rules.query.rows import rows
 from handoff_memory.rules.query.shape import LOOKED_AT, Shape
 
 _ENTRY_CHARS: Final = 200
-_HEADING: Final = re.compile(r"(#{1,6})[ \t]+(\S.*?)[ \t#]*$")
-_UNDERLINE: Final = re.compile(r"(=+|-+)[ \t]*$")
-_FENCE: Final = re.compile(r"[ \t]*(```+|~~~+)")
-_DIFF_FILE: Final = re.compile(r"(?:diff --git a/.* b/(?P<git>.*)|\+\+\+ (?:b/)?(?P<new>[^\t]*))")
-_HUNK: Final = re.compile(r"@@ -\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
+_HEADING: Final = lazy.pattern(r"(#{1,6})[ \t]+(\S.*?)[ \t#]*$")
+_UNDERLINE: Final = lazy.pattern(r"(=+|-+)[ \t]*$")
+_FENCE: Final = lazy.pattern(r"[ \t]*(```+|~~~+)")
+_DIFF_FILE: Final = lazy.pattern(r"(?:diff --git a/.* b/(?P<git>.*)|\+\+\+ (?:b/)?(?P<new>[^\t]*))")
+_HUNK: Final = lazy.pattern(r"@@ -\d+(?:,(?P<old>\d+))? \+\d+(?:,(?P<new>\d+))? @@")
 
 
 def outline(text: bytes, media_type: str, asked: Outline, budget: int) -> Answer:

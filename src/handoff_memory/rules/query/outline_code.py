@@ -7,6 +7,8 @@ import re
 import warnings
 from typing import Final
 
+from handoff_memory.core import lazy
+
 _AST_BYTES: Final = 1 << 20  # larger sources are read by pattern
 _SIGNATURE_CHARS: Final = 120
 _LINE_CHARS: Final = 400
@@ -16,7 +18,7 @@ _MODIFIERS: Final = (
 
 
 def _pattern(*parts: str) -> re.Pattern[str]:
-    return re.compile(rf"[ \t]*(?:{'|'.join(parts)})")
+    return lazy.pattern(rf"[ \t]*(?:{'|'.join(parts)})")
 
 
 _SCRIPT: Final = (

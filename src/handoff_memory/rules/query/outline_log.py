@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
+
+from handoff_memory.core import lazy
 
 _LINE_CHARS: Final = 400
 _TEMPLATES: Final = 2000  # kept apart; lines of further ones are counted together
 _SHOWN: Final = 30
 _LANDMARKS: Final = 40
-_TIME: Final = re.compile(
+_TIME: Final = lazy.pattern(
     r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d(?: [+-]\d{4})?"
     r"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"
 )
-_LEVEL: Final = re.compile(
+_LEVEL: Final = lazy.pattern(
     r"\b(TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL|PANIC)\b"
     r"|\blevel=\"?(trace|debug|info|warn(?:ing)?|error|fatal)\b"
     r"|\[(trace|debug|info|notice|warn(?:ing)?|error|crit|alert|emerg)\]"
 )
-_LANDMARK: Final = re.compile(
+_LANDMARK: Final = lazy.pattern(
     r"Traceback \(most recent call last\)|=+ .*\b(?:passed|failed|errors?|FAILURES|ERRORS)\b.*=+$"
     r"|(?:FAILED|ERROR) \S+::|_{3,} .+ _{3,}$|thread '.*' panicked at |error(?:\[E\d+\])?: "
     r"|--- FAIL: |panic: |npm (?:ERR!|error) |Caused by: |Exception in thread |test result: "
     r"|Tests?(?: Suites)?: +\d|[A-Za-z_][\w.]*(?:Error|Exception)(?::|$)"
 )
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
-_NUMBERED: Final = re.compile(r"[^=:,()\[\]]*0[^=:,()\[\]]*")
+_NUMBERED: Final = lazy.pattern(r"[^=:,()\[\]]*0[^=:,()\[\]]*")
 
 
 @dataclass(slots=True)
@@ -84,7 +86,12 @@ def log(body: str) -> list[str]:
 
 def _masked(line: str) -> str:
     words = line.translate(_DIGITS).split()
-    return " ".join([_NUMBERED.sub("#", word) if "0" in word else word for word in words])[:160]
+    return " ".join([_without_numbers(word) if "0" in word else word for word in words])[:160]
+
+
+@lru_cache(maxsize=_TEMPLATES)  # with all digits alike, the words of a log are few
+def _without_numbers(word: str) -> str:
+    return _NUMBERED.sub("#", word)
 
 
 def _template(line: str, text: str, number: int) -> _Template:

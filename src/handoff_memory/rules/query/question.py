@@ -1,10 +1,7 @@
 """The questions that recall answers: one frozen value each, and how arguments become one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, Final, Literal, get_args, get_type_hints
+from typing import Any, Final, Literal, NamedTuple, get_args, get_type_hints
 
 from handoff_memory.core.errors import InvalidArgumentError
 
@@ -14,8 +11,7 @@ Measure = Literal["count", "sum", "min", "max", "avg"]
 _MOST: Final = {"context": 20, "max_matches": 1000, "limit": 1000}
 
 
-@dataclass(frozen=True, slots=True)
-class Grep:
+class Grep(NamedTuple):
     """Lines that hold a pattern; the position is a byte of the text."""
 
     pattern: str
@@ -26,8 +22,7 @@ class Grep:
     position: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(NamedTuple):
     """Lines first to last, counted from 1, or bytes first to last, counted from 0; both included.
 
     `form` says how bytes are written: `auto` is text where the payload is text, else base64.
@@ -40,31 +35,27 @@ class Range:
     position: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The first lines."""
 
     lines: int = 10
     position: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(NamedTuple):
     """The last lines; its position goes backwards, and None is the end."""
 
     lines: int = 10
     position: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """What is in it, with line numbers."""
 
     position: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(NamedTuple):
     """A measure over rows. Fields are names, or paths such as `user.id`."""
 
     measure: Measure = "count"
@@ -73,8 +64,7 @@ class Aggregate:
     position: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Jsonl:
+class Jsonl(NamedTuple):
     """Rows for which `where` holds, as `select` projects them; both are JMESPath."""
 
     where: str | None = None
@@ -87,7 +77,6 @@ Question = Grep | Range | Head | Tail | Outline | Aggregate | Jsonl
 OPERATIONS: Final[Mapping[str, type[Question]]] = {
     kind.__name__.lower(): kind for kind in get_args(Question)
 }
-_HINTS: Final = {kind: get_type_hints(kind) for kind in OPERATIONS.values()}
 
 
 def question(op: str, arguments: Mapping[str, Any]) -> Question:
@@ -100,16 +89,16 @@ def question(op: str, arguments: Mapping[str, Any]) -> Question:
     if kind is None:
         raise InvalidArgumentError(f"op is one of {', '.join(OPERATIONS)}", argument="op")
     given = {name: value for name, value in arguments.items() if value is not None}
-    hints = _HINTS[kind]
+    hints = get_type_hints(kind)
     for name, value in given.items():
         if name not in hints:
             known = ", ".join(hints)
             raise InvalidArgumentError(f"{op} takes {known}; not {name}", argument=name)
         if (wanted := _fault(name, value, hints[name])) is not None:
             raise InvalidArgumentError(f"{name} is {wanted}", argument=name)
-    for field in fields(kind):
-        if field.default is MISSING and field.name not in given:
-            raise InvalidArgumentError(f"{op} needs {field.name}", argument=field.name)
+    for name in kind._fields:
+        if name not in given and name not in kind._field_defaults:
+            raise InvalidArgumentError(f"{op} needs {name}", argument=name)
     return kind(**given)
 
 

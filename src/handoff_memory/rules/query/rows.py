@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import orjson
 
-from handoff_memory.core import media
+from handoff_memory.core import lazy, media
 from handoff_memory.core.errors import NotRowsError
 
 _NAMED_BAD: Final = 10
-_JSON_LINE: Final = re.compile(rb"^[ \t]*\{.*\}[ \t]*\r?$", re.MULTILINE)
+_JSON_LINE: Final = lazy.pattern(rb"^[ \t]*\{.*\}[ \t]*\r?$", re.MULTILINE)
 
 
 @dataclass(slots=True)

@@ -1,14 +1,11 @@
 """A payload as text: UTF-8, else UTF-16 with its mark, else Latin-1, which takes any bytes."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from handoff_memory.core import media
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Text in UTF-8 whatever it was written in; positions count its bytes.
 
     Attributes:

@@ -6,8 +6,6 @@ no slow case-blind matching. Every pattern is linear: what repeats is bounded, p
 the pattern.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

@@ -1,0 +1,1 @@
+"""The context benchmark: what enters a model's context with the governor and without it."""
