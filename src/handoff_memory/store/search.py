@@ -102,14 +102,19 @@ _FEW_IN_SCOPE: Final = """
     SELECT count(*) < :candidates AS few FROM (
         SELECT 1 FROM heads WHERE project IN (:project, '')
             AND scope >= :scope AND scope < :scope || '0' LIMIT :candidates)"""
+# Materialised, the heads are met newest first, and records only until enough of them pass.
 _LISTED_IN_SCOPE: Final = f"""
+    WITH near AS MATERIALIZED (
+        SELECT seq FROM heads
+        WHERE project IN (:project, '') AND scope >= :scope AND scope < :scope || '0'
+            AND seq <= :newest AND seq < :below
+        ORDER BY seq DESC)
     SELECT h.seq, 0 AS found
-    FROM heads h
+    FROM near h
     CROSS JOIN records r ON r.seq = h.seq
     LEFT JOIN opinions o ON o.seq = r.seq
-    WHERE h.project IN (:project, '') AND h.scope >= :scope AND h.scope < :scope || '0'
-        AND h.seq <= :newest AND h.seq < :below {_FILTER}
-    ORDER BY +h.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+    WHERE h.seq > 0 {_FILTER}
+    LIMIT :limit"""  # noqa: S608 - constants of this module
 _LISTED_AS_OF: Final = f"""
     SELECT r.seq, 0 AS found
     FROM records r
