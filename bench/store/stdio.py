@@ -45,7 +45,10 @@ def measure(folder: Path, *, calls: int, rounds: int) -> list[Figure]:
                 arms = (("noop", noop), ("relaxed", relaxed), ("durable", durable))
                 for name, wire in arms:
                     tool, work = ("noop", plain) if wire is noop else ("memory_write", given)
-                    rate = wire.call(tool, work(calls), in_flight=width)
+                    lines, before = work(calls), wire.cpu_s()
+                    rate = wire.call(tool, lines, in_flight=width)
+                    used = (wire.cpu_s() - before) / calls * 1000
+                    rates.setdefault(f"cpu {name} {width}", []).append(used)
                     rates.setdefault(f"{name} {width}", []).append(rate)
             syncs.append(sync_s(folder, calls))
     return _figures({name: statistics.median(each) for name, each in rates.items()}, syncs)
@@ -59,6 +62,15 @@ def _figures(rate: dict[str, float], syncs: list[float]) -> list[Figure]:
         Figure("stdio relaxed, 16 in flight", rate["relaxed 16"], rate["noop 16"], unit, 1.5),
         Figure("stdio durable, beside no-op + fdatasync", rate["durable 1"], allowed, unit, 0.8),
         Figure("stdio durable, 16 in flight, beside no-op", rate["durable 16"], rate["noop 16"]),
+        *(
+            Figure(
+                f"stdio relaxed, CPU of a call with {width} in flight",
+                *(rate[f"cpu relaxed {width}"], rate[f"cpu noop {width}"]),
+                "ms",
+                note="which other work on the machine stretches less",
+            )
+            for width in (1, 16)
+        ),
     ]
 
 

@@ -1,7 +1,8 @@
 """The seam between services and a database: what an operation may do inside its transaction.
 
 An operation is a plain function that takes a `Tx` first. The engine opens the transaction, runs
-the operation whole, and commits; an operation opens none and awaits nothing.
+the operation whole, and commits; an operation opens none and awaits nothing. It may be run again
+where another of its batch failed, so it keeps nothing outside its transaction.
 """
 
 from __future__ import annotations
