@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -181,6 +182,23 @@ def test_in_a_runaway_only_what_was_tried_is_refused(session: Callable[..., Sess
 
     assert one.may_bash("kubectl get pods").decision == "block"
     assert one.may_bash("kubectl describe pods").decision == "allow"
+
+
+def test_an_edit_by_another_hand_lets_a_failing_command_be_tried_again(
+    checkout: Path, settings: Settings
+) -> None:
+    inside = settings._replace(folder=checkout, database=checkout / "memory.db")
+    with open_local(inside) as local:
+        one = Session(local, "claude", "host-1")
+        for _ in range(3):
+            one.bash("make deploy", "no route to host", status=2)
+        refused = one.may_bash("make deploy")
+        (checkout / "a.txt").write_text("mended in an editor")
+        allowed = one.may_bash("make deploy")
+        one.bash("make deploy", "no route to host", status=2)
+        again = one.may_bash("make deploy")
+
+    assert (refused.decision, allowed.decision, again.decision) == ("block", "allow", "block")
 
 
 def test_an_override_that_the_agent_asks_for_lets_the_loop_pass_once_more(

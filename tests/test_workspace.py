@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -70,3 +71,30 @@ def test_a_folder_without_git_is_its_own_project(tmp_path: Path, said: str) -> N
     (plain / ".git").rmdir()
     (plain / ".git").write_text(said)
     assert workspace.project(plain) == str(plain.resolve())
+
+
+def test_an_edit_that_nobody_told_of_is_seen(checkout: Path) -> None:
+    before = time.time_ns() // 1000 - 1_000_000
+    later = before + 3_600_000_000
+
+    assert not workspace.is_edited_since(checkout, before)
+
+    (checkout / "new name.txt").write_text("x")
+    assert workspace.is_edited_since(checkout, before)
+    assert not workspace.is_edited_since(checkout, later)
+    assert not workspace.is_edited_since(checkout, before, but_for=[checkout / "new name"])
+
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "two")
+    assert not workspace.is_edited_since(checkout, before)
+
+    (checkout / "a.txt").write_text("two")
+    assert workspace.is_edited_since(checkout, before)
+    (checkout / "a.txt").unlink()
+    assert not workspace.is_edited_since(checkout, before)
+
+
+def test_outside_a_checkout_no_edit_is_known(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+
+    assert not workspace.is_edited_since(tmp_path, 0)

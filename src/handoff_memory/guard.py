@@ -123,6 +123,8 @@ class Guard:
         reply = self._judged(call, book, shallow=not book.rules)
         if reply["verdict"] in observing.REFUSING and not book.rules:
             reply = self._judged(call, book, shallow=False)  # an edit leads out of a loop
+        if "at" in reply and self._is_edited_since(reply["at"]):
+            return Verdict("allow")
         return Verdict(reply["verdict"], _reason(reply))
 
     def after(self, call: Call, outcome: Outcome) -> Kept:
@@ -231,6 +233,13 @@ class Guard:
         self._local.write(
             lambda tx: guarding.gap(tx, self._who, self._governing, why, task_id=self._task_id)
         )
+
+    def _is_edited_since(self, at: int) -> bool:
+        """Whether files of the checkout changed unseen: by a person, or a tool without hooks."""
+        from handoff_memory import workspace  # noqa: PLC0415 - only before a refusal
+
+        own = (self._settings.database, self._settings.home)
+        return workspace.is_edited_since(self._settings.folder, at, but_for=own)
 
     # --- parts ---------------------------------------------------------------------------------
 

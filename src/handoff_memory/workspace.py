@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +26,32 @@ def state(folder: Path) -> dict[str, Any] | None:
         elif not line.startswith("#"):
             found["dirty"] = True
     return found
+
+
+def is_edited_since(folder: Path, at_us: int, *, but_for: Sequence[Path] = ()) -> bool:
+    """Whether a file that differs from the checkout's commit was changed after that time.
+
+    Outside a checkout nothing is known, so no.
+
+    Args:
+        folder: In the checkout.
+        at_us: Microseconds since 1970 UTC.
+        but_for: Files and folders, with what is named like them and a suffix, that do not count.
+    """
+    said = _git(folder, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all")
+    top = _git(folder, "rev-parse", "--show-toplevel")
+    if said is None or top is None:
+        return False
+    paths = (Path(top.strip(), entry[3:]) for entry in said.split("\0") if len(entry) > 3)
+    own = tuple(str(path.resolve()) for path in but_for)
+    return any(not str(path).startswith(own) and _changed_us(path) > at_us for path in paths)
+
+
+def _changed_us(path: Path) -> int:
+    try:
+        return path.lstat().st_mtime_ns // 1000
+    except OSError:  # deleted: when, nobody knows
+        return 0
 
 
 def project(folder: Path) -> str:

@@ -243,3 +243,26 @@ def test_of_an_output_beyond_the_limit_both_ends_are_kept(
     assert kept.startswith(b"line 00000\nline 00001\n")
     assert kept.endswith(b"\nline 03998\nline 03999\n")
     assert b"\n--- 24,000 bytes left out ---\n" in kept
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["with a memory", "without one"])
+def test_a_task_that_does_not_exist_is_an_error_and_nothing_runs(
+    env: dict[str, str], tmp_path: Path, is_there: bool
+) -> None:
+    if is_there:
+        run(env, *python("print()"))
+    mark = tmp_path / "mark"
+    touch = f"import pathlib; pathlib.Path({str(mark)!r}).touch()"
+    command = [sys.executable, "-m", "handoff_memory"]
+
+    for verb in ("run", "wrap"):
+        done = subprocess.run(
+            [*command, verb, "--task", "typo", "--", sys.executable, "-c", touch],
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 2
+        assert b"no task typo" in done.stderr
+    assert not mark.exists()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,3 +38,40 @@ def test_an_older_file_is_lifted_to_what_a_new_one_is(
 
     assert report["problems"] == []
     assert tuple(present) == (migrate.newest(),)
+
+
+class Meddled:
+    """A connection to which something happens between two of its statements."""
+
+    def __init__(self, conn: driver.Connection, meddle: Callable[[], object], at: str) -> None:
+        self._conn, self._meddle, self._at = conn, meddle, at
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._conn.in_transaction
+
+    def execute(self, sql: str) -> Any:
+        if sql == self._at:
+            self._meddle()
+        return self._conn.execute(sql)
+
+
+@pytest.mark.parametrize("at", ["PRAGMA application_id", "SELECT count(*) FROM sqlite_schema"])
+def test_a_file_that_is_made_while_it_is_looked_at_is_nobody_elses(tmp_path: Path, at: str) -> None:
+    path = tmp_path / "memory.db"
+    one = driver.connect(path, isolation_level=None)
+    other = driver.connect(path, isolation_level=None, timeout=0)
+    one.execute("PRAGMA journal_mode = WAL")
+
+    def make() -> None:
+        other.execute("BEGIN IMMEDIATE")
+        migrate.apply(other)
+        other.execute("COMMIT")
+
+    meddled: Any = Meddled(one, make, at)
+    try:
+        assert migrate.inspect(meddled) == 0
+        assert migrate.inspect(one) == migrate.newest()
+    finally:
+        one.close()
+        other.close()

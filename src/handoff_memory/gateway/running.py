@@ -41,6 +41,7 @@ def run(settings: Settings, command: Command, *, agent: str, task_id: str | None
         was refused.
 
     Raises:
+        NotFoundError: There is no such task.
         NotStartedError: The command cannot be run.
     """
     # One session for all that an agent runs so: what it was shown before, it has in its prompt.
@@ -49,6 +50,7 @@ def run(settings: Settings, command: Command, *, agent: str, task_id: str | None
     watch = Watch(settings, task_id=task_id, announced=agent, recall=RECALL)
     call = Call(TOOL, {"command": command if isinstance(command, str) else _joined(command)})
     try:
+        watch.check_task()
         verdict = watch.before(call)
         if verdict.decision in {"block", "ask"}:
             _tell(verdict.reason)

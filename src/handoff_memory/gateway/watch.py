@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from handoff_memory.app import Local, open_local
 from handoff_memory.core import calls
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import InvalidNameError
+from handoff_memory.core.errors import (
+    DatabaseMissingError,
+    InvalidNameError,
+    NotFoundError,
+    StorageError,
+)
 from handoff_memory.guard import Call, Guard, Kept, Outcome, Verdict
 from handoff_memory.hooks import failing, gaps
 from handoff_memory.hooks.event import CANARY, CANARY_DENIED
-from handoff_memory.services import presence
+from handoff_memory.services import presence, tasks
 from handoff_memory.settings import Settings
 from handoff_memory.store.engine import Operation
 
@@ -60,6 +65,21 @@ class Watch:
         """Import ahead what the first list of tools waits for: 0.3 s."""
         with suppress(Exception):  # who asks for it will see
             _ = self._recall
+
+    def check_task(self) -> None:
+        """Refuse a task's name that means none; where that cannot be told, calls will say so.
+
+        Raises:
+            NotFoundError: There is no such task.
+        """
+        if self._task_id is None:
+            return
+        try:
+            self._local.read(lambda tx: tasks.get(tx, self._who, self._task_id))
+        except DatabaseMissingError as error:
+            raise NotFoundError(f"no task {self._task_id}: {error.message}") from error
+        except StorageError:
+            return
 
     def meet(self, announced: str | None) -> None:
         """Learn the name by which the client introduces itself; the first one counts."""

@@ -28,8 +28,15 @@ def wrap(
     """Run a server between this process's stdin and stdout, and end with its exit status.
 
     Raises:
+        NotFoundError: There is no such task.
         NotStartedError: The command cannot be run.
     """
+    if task_id is not None:
+        asked = Watch(settings, task_id=task_id)
+        try:
+            asked.check_task()
+        finally:
+            asked.close()
     child = process.start(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     process.forward_signals(child)
     carrier = _Carrier(child, _lanes(settings, task_id), name)

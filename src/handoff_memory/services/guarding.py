@@ -104,14 +104,20 @@ def before(  # noqa: PLR0913 - one argument a rule's matter
     work: "policy.Work",
     task_id: str | None,
 ) -> Reply:
-    """Whether a call may be made; without a database the rules alone say so."""
+    """Whether a call may be made; without a database the rules alone say so.
+
+    A loop's refusal says `at`, when the task's last call was seen: what was edited since, unseen,
+    may have led out of it.
+    """
     found = None if tx is None else current(tx, who, task_id)
     task = found or Task("", who.project, Stable(""), TaskState())
     reply = observing.ruled(task, book, action, now=now, work=work)
     if reply["verdict"] in observing.REFUSING:
         return reply
     told = observing.looped(who, task, seen)
-    return told if told is not None and _is_refused(told, task, seen) else reply
+    if told is None or not _is_refused(told, task, seen):
+        return reply
+    return {**told, "at": max(call["at"] for call in task.state.window)}
 
 
 def prospect(

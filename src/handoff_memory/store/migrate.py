@@ -19,6 +19,7 @@ from handoff_memory.store import driver
 
 APPLICATION_ID: Final = 0x484D656D  # "HMem": this file is ours
 MAJOR: Final = 1
+_TABLES: Final = "SELECT count(*) FROM sqlite_schema"
 _STEPS: Final = Path(__file__).parent / "schema" / "sqlite"
 
 
@@ -52,17 +53,33 @@ def inspect(conn: driver.Connection) -> int:
     """
     if not driver.SUITABLE:
         raise UnsuitableSqliteError(f"SQLite {driver.VERSION} is too old; the schema needs 3.37")
-    number = int(conn.execute("PRAGMA user_version").fetchone()[0])
-    owner = int(conn.execute("PRAGMA application_id").fetchone()[0])
-    if owner != APPLICATION_ID:
-        tables = int(conn.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0])
-        if owner or number or tables:
-            raise ForeignDatabaseError("the file is the SQLite database of another program")
+    number, owner, tables = _marks(conn)
+    if owner != APPLICATION_ID and (owner or number or tables):
+        raise ForeignDatabaseError("the file is the SQLite database of another program")
     if number // 1000 > MAJOR:
         raise NewerDatabaseError(
             f"the file has schema {number}, this program knows up to {newest()}"
         )
     return number
+
+
+def _marks(conn: driver.Connection) -> tuple[int, int, int]:
+    """Schema number, owner and count of tables, all of one moment: others may be making the file.
+
+    Read one by one, a file would seem to be another program's while its schema is committed.
+    """
+    is_apart = not conn.in_transaction
+    if is_apart:
+        conn.execute("BEGIN")
+    try:
+        number, owner, tables = (
+            int(conn.execute(sql).fetchone()[0])
+            for sql in ("PRAGMA user_version", "PRAGMA application_id", _TABLES)
+        )
+    finally:
+        if is_apart:
+            conn.execute("ROLLBACK")
+    return number, owner, tables
 
 
 def apply(conn: driver.Connection) -> None:
