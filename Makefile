@@ -7,7 +7,8 @@ AMFS_BIN := $(subst $(VENV)/,$(VENV)-amfs/,$(BIN))
 AGENTS := tests/agents/node_modules
 WORKERS ?= auto
 
-.PHONY: demo test test-clients test-agents test-stress check packages bench bench-check bench-startup bench-hooks bench-search clean
+.PHONY: demo test test-clients test-agents test-stress check packages clean
+.PHONY: bench bench-check bench-startup bench-hooks bench-search bench-store
 .PHONY: demo-amfs test-amfs test-amfs-server bench-amfs
 
 demo: $(READY)
@@ -61,6 +62,9 @@ bench-hooks: $(READY)
 
 bench-search: $(READY)
 	$(BIN)/python bench/search.py --check
+
+bench-store: $(READY)
+	$(BIN)/python bench/store.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -325,3 +325,19 @@ def test_pages_give_each_record_once_while_records_are_superseded_in_between(
         shown += [item["key"] for item in found["results"]]
 
     assert sorted(shown) == sorted(expected)
+
+
+def test_the_newest_of_a_scope_are_its_own_and_in_order_however_many_lie_around(
+    scout: Agent,
+) -> None:
+    for number in range(8):
+        scout.write(f"app/api/k{number}", number)
+        scout.write(f"app/api-old/k{number}", number)
+        scout.write(f"app/api.v2/k{number}", number)
+        scout.write(f"app/api/deep/k{number}", number)
+    scout.write("app/api/k0", "again")
+
+    found = pages(scout, "", scope="app/api", limit=5)
+
+    assert found[:3] == ["k0", "k7", "k7"]
+    assert len(found) == 16

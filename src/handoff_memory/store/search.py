@@ -85,6 +85,25 @@ _LISTED: Final = f"""
     LEFT JOIN opinions o ON o.seq = r.seq
     WHERE h.seq <= :newest AND h.seq < :below {_FILTER}
     ORDER BY h.seq DESC LIMIT :limit"""  # noqa: S608 - constants of this module
+# A scope with few records is read by its name; one with many is met soon enough on the way from the
+# newest back.
+_FEW_IN_SCOPE: Final = """
+    SELECT count(*) < :candidates AS few FROM (
+        SELECT 1 FROM heads WHERE project IN (:project, '')
+            AND scope >= :scope AND scope < :scope || '0' LIMIT :candidates)"""
+# Materialised, the heads are met newest first, and records only until enough of them pass.
+_LISTED_IN_SCOPE: Final = f"""
+    WITH near AS MATERIALIZED (
+        SELECT seq FROM heads
+        WHERE project IN (:project, '') AND scope >= :scope AND scope < :scope || '0'
+            AND seq <= :newest AND seq < :below
+        ORDER BY seq DESC)
+    SELECT h.seq, 0 AS found
+    FROM near h
+    CROSS JOIN records r ON r.seq = h.seq
+    LEFT JOIN opinions o ON o.seq = r.seq
+    WHERE h.seq > 0 {_FILTER}
+    LIMIT :limit"""  # noqa: S608 - constants of this module
 _LISTED_AS_OF: Final = f"""
     SELECT r.seq, 0 AS found
     FROM records r
@@ -212,4 +231,12 @@ def counted(tx: Tx, match: str, *, reach: Reach, newest: int) -> int:
 
 def listed(tx: Tx, wanted: Filter, *, reach: Reach, limit: int, below: int = _NEVER) -> list[Row]:
     """`seq` of what the filter lets through below a seq, newest first."""
-    return tx.all(_LISTING[reach], limit=limit, below=below, **wanted._asdict())
+    query = _LISTING[reach]
+    if reach == "current" and wanted.scope and _is_small(tx, wanted):
+        query = _LISTED_IN_SCOPE
+    return tx.all(query, limit=limit, below=below, **wanted._asdict())
+
+
+def _is_small(tx: Tx, wanted: Filter) -> bool:
+    found = tx.one(_FEW_IN_SCOPE, project=wanted.project, scope=wanted.scope, candidates=CANDIDATES)
+    return bool(found and found["few"])
