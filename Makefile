@@ -8,8 +8,9 @@ AGENTS := tests/agents/node_modules
 AXE    := tests/browser/node_modules
 WORKERS ?= auto
 
-.PHONY: demo test test-clients test-agents test-stress check packages bench bench-check bench-startup bench-hooks clean
-.PHONY: demo-amfs test-amfs test-amfs-server bench-amfs test-browser pictures bench-web
+.PHONY: demo test test-clients test-agents test-stress check packages clean
+.PHONY: bench bench-check bench-startup bench-hooks bench-search bench-store bench-web
+.PHONY: demo-amfs test-amfs test-amfs-server bench-amfs test-browser pictures
 
 demo: $(READY)
 	@$(BIN)/python demo/run.py
@@ -69,6 +70,12 @@ bench-hooks: $(READY)
 
 bench-web: $(READY)
 	$(BIN)/python bench/web.py
+
+bench-search: $(READY)
+	$(BIN)/python bench/search.py --check
+
+bench-store: $(READY)
+	$(BIN)/python bench/store.py
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -121,9 +121,17 @@ def session(arm: Arm, surface: str, kind: str, size: int, seed: int, tasks: int 
     order = kinds()
     start = order.index(kind)
     given = [
-        payload(order[(start + task) % len(order)], size, seed + task) for task in range(tasks)
+        _apart(payload(order[(start + task) % len(order)], size, seed + task), task)
+        for task in range(tasks)
     ]
     return asyncio.run(run(arm, surface, given, size))
+
+
+def _apart(given: Payload, task: int) -> Payload:
+    """The payload of a later task: it comes from a call of its own, as another file would."""
+    if not task:
+        return given
+    return given._replace(args={name: f"{said}.{task}" for name, said in given.args.items()})
 
 
 async def _worked(

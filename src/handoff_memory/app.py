@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from handoff_memory import liveness, workspace
 from handoff_memory.core import names
 from handoff_memory.core.author import Author
-from handoff_memory.core.errors import CorruptDatabaseError, DatabaseMissingError, StorageError
+from handoff_memory.core.errors import (
+    BusyError,
+    CorruptDatabaseError,
+    DatabaseMissingError,
+    StorageError,
+)
 from handoff_memory.services.limits import Governing, lines_of, refuse_secret
 from handoff_memory.settings import Settings
 from handoff_memory.store import driver
@@ -60,6 +65,7 @@ class Identity:
     def __init__(self, settings: Settings, makers: Makers) -> None:
         self._settings = settings
         self.session = settings.session or makers.session()
+        self._authors: dict[str | None, Author] = {}
 
     @cached_property
     def project(self) -> str:
@@ -77,15 +83,12 @@ class Identity:
             InvalidNameError: That name is no agent id.
             SecretRefusedError: It looks like a secret.
         """
-        agent = self._settings.agent or names.agent_id(announced or UNNAMED)
-        refuse_secret(self._settings.limits, "agent id", agent)
-        return Author(
-            agent,
-            self.session,
-            self.project,
-            pid=os.getpid(),
-            host=liveness.HOST,
-        )
+        if announced not in self._authors:
+            agent = self._settings.agent or names.agent_id(announced or UNNAMED)
+            refuse_secret(self._settings.limits, "agent id", agent)
+            author = Author(agent, self.session, self.project, pid=os.getpid(), host=liveness.HOST)
+            self._authors = {announced: author}  # one process speaks for one client
+        return self._authors[announced]
 
 
 class App:
@@ -230,17 +233,45 @@ class Local:
         return self._reader.read(operation)
 
     def verify(self, progress: "Progress") -> "Reply":
-        """The report of `services.verify`, also where the file itself is damaged."""
-        from handoff_memory.services import verify  # noqa: PLC0415 - hooks verify nothing
-        from handoff_memory.store import health  # noqa: PLC0415
+        """The report of `services.verify`, also where the file itself is damaged.
+
+        A head that is found good is remembered for `verify_since`.
+        """
+        from handoff_memory import verification  # noqa: PLC0415 - hooks verify nothing
+        from handoff_memory.services import verify  # noqa: PLC0415
+        from handoff_memory.store import health, journal  # noqa: PLC0415
 
         try:
-            report = self.read(lambda tx: verify.verify(tx, progress=progress))
+            total = self.read(lambda tx: journal.head(tx).seq)
+            report = verification.whole(self._source, self.read, total, progress=progress)
             if not driver.CHECKS_FULL_TEXT:
                 self.write(health.check_full_text)
         except CorruptDatabaseError as fault:
             return verify.damaged(fault)
+        self._mark_good(report)
         return report
+
+    def verify_since(self, given: str) -> "Reply":
+        """The report of `services.verify_since` from a head on: `last`, or `SEQ:CHAIN`.
+
+        Raises:
+            InvalidArgumentError: It is neither, or no head was found good so far.
+        """
+        from handoff_memory.services import verify, verify_since  # noqa: PLC0415
+
+        try:
+            report = self.read(lambda tx: verify_since.verify(tx, verify_since.marked(tx, given)))
+        except CorruptDatabaseError as fault:
+            return verify.damaged(fault)
+        self._mark_good(report)
+        return report
+
+    def _mark_good(self, report: "Reply") -> None:
+        from handoff_memory.services import verify_since  # noqa: PLC0415
+
+        if report["ok"]:
+            with suppress(StorageError, BusyError):  # read-only, say: the report stands without it
+                self.write(lambda tx: verify_since.mark(tx, report["head"]))
 
     def close(self) -> None:
         """Close what was opened."""

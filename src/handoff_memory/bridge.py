@@ -241,7 +241,8 @@ class Bridge:
         else:
             for waiting, result in zip(batch, results, strict=True):
                 _settle(waiting.future, result)
-            await self._tend(writer)
+            if writer.connection.wants_tending():
+                await self._tend(writer)
 
     async def _tend(self, writer: _Thread[Writer]) -> None:
         try:

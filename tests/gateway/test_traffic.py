@@ -338,7 +338,7 @@ def test_a_server_with_a_tool_of_that_name_keeps_it(line: Line) -> None:
 
     assert names == ["osiris_recall", "osiris_recall_2"]
     assert theirs["result"] == texts("theirs")
-    assert "osiris_recall_2 r1" in shown(stub)
+    assert 'osiris_recall_2 {"ref":"r1"' in shown(stub)
     assert ours["result"]["structuredContent"]["ref"] == "r1"
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from handoff_memory.hooks.event import CANARY, KINDS
 from handoff_memory.hooks.options import CLIENTS
-from hooks.conftest import COMMAND, NAMES, Client, locked, made
+from hook_runs import COMMAND, NAMES, Client, locked, made
 from stress.harness import small_disk
 
 BIG: Final = "\n".join(f"{i}: a line of a long output" for i in range(4000))

@@ -29,6 +29,38 @@ def test_unspaced_scripts_become_characters_in_a_phrase_and_pairs() -> None:
     assert text.query("池").any_word == '"池"'
 
 
+def test_neighbours_are_pieces_and_count_less_where_they_met_by_chance() -> None:
+    pieces = text.query("port of src/auth/login").pieces
+
+    assert pieces == (
+        *map(text.Piece, ('"port"', '"src"', '"auth"', '"login"')),
+        text.Piece('"src auth"', 3.0),
+        text.Piece('"auth login" *', 3.0),
+    )
+    assert [piece.share for piece in text.query("red apple").pieces] == [1.0, 1.0, 0.3]
+
+
+def test_rare_pieces_weigh_more() -> None:
+    red, apple, _ = text.query("red apple").pieces
+
+    weights = dict(text.weighed([(red, 50), (apple, 2)], 1000, 5000))
+
+    assert list(weights) == ['"apple"', '"red"', '{name} : "apple"', '{name} : "red"']
+    assert weights['"apple"'] > weights['"red"'] > weights['{name} : "apple"'] > 0
+
+
+def test_where_pieces_stand_in_too_many_texts_the_rarest_decide() -> None:
+    red, apple, pie = text.query("red apple pie").pieces[:3]
+
+    weighed = text.weighed([(red, 90), (apple, 2), (pie, 3)], 1000, 50)
+
+    assert [match for match, _ in weighed] == [
+        *('"apple"', '"pie"', '{name} : "apple"', '{name} : "pie"'),
+        '("apple" OR "pie") AND "red"',
+    ]
+    assert text.weighed([(red, 90), (apple, 80)], 1000, 50) == []
+
+
 def test_indexed_text_sets_the_characters_of_unspaced_scripts_apart() -> None:
     assert text.indexed("DB连接池v2").split() == ["DB", "连", "接", "池", "v2"]
 
@@ -54,6 +86,8 @@ def test_no_quote_of_a_query_ends_a_phrase(query: str) -> None:
         for phrase in filter(None, expression.split(joint)):
             assert phrase[0] == phrase[-1] == '"'
             assert not {'"', "\0"} & set(phrase[1:-1])
+    for piece in made.pieces:
+        assert piece.match.removesuffix(" *").count('"') == 2
 
 
 @given(st.text())

@@ -20,6 +20,7 @@ from handoff_memory.core.errors import (
     TooLargeError,
 )
 from handoff_memory.settings import Settings
+from handoff_memory.store import search as index
 
 Enter = Callable[..., Agent]
 
@@ -157,6 +158,84 @@ def test_an_outcome_moves_a_record_behind_an_equal_one(scout: Agent) -> None:
     assert scout.found("needle") == ["s/first@1", "s/second@1"]
 
 
+def test_what_was_found_wrong_comes_after_what_corrects_it(scout: Agent, executor: Agent) -> None:
+    scout.write("service/ledger/port", "ledger listens on port 8080")
+    executor.write("review/one", "Correction: ledger listens on port 8443")
+    executor.report("service/ledger/port", "failure")
+
+    for query in ("ledger port", "which port does the ledger listen on?"):
+        assert scout.found(query) == ["review/one@1", "service/ledger/port@1"]
+
+
+def test_all_words_in_nothing_but_what_was_found_wrong_do_not_end_the_search(
+    scout: Agent, executor: Agent
+) -> None:
+    scout.write("service/ledger/port", "ledger: HTTP port 8080")
+    executor.write("review/one", "ledger listens on 8443")
+    executor.report("service/ledger/port", "critical_failure")
+
+    assert scout.search("ledger HTTP port")["match"] == "any"
+    assert scout.found("ledger HTTP port") == ["review/one@1", "service/ledger/port@1"]
+
+
+def test_what_was_found_wrong_is_found_where_nothing_else_is(scout: Agent) -> None:
+    scout.write("s/k", "needle")
+    scout.report("s/k", "critical_failure")
+
+    assert scout.found("needle") == ["s/k@1"]
+    assert scout.found("a needle in the hay") == ["s/k@1"]
+
+
+@pytest.mark.parametrize("query", ["auth/logi", "src/auth/login_page", "billing-led"])
+def test_the_end_of_a_path_or_name_may_be_cut_short(query: str, scout: Agent) -> None:
+    scout.write("s/right", "src/auth/login_pages.py of billing-ledger")
+    scout.write("s/wrong", "src billing auth page login")
+
+    assert scout.found(query)[0] == "s/right@1"
+
+
+def test_more_of_a_query_in_a_value_beats_less_of_it_in_a_name(scout: Agent) -> None:
+    scout.write("session/one", "the billing ledger stores its rows in PostgreSQL")
+    for key in ("port", "owner", "runtime"):
+        scout.write(f"service/billing-ledger/{key}", f"billing-ledger {key}")
+
+    assert scout.found("where are rows of billing-ledger kept?")[0] == "session/one@1"
+
+
+@pytest.mark.parametrize("reach", [False, True])
+def test_an_old_record_is_not_buried_under_newer_ones_with_common_words(
+    reach: bool, scout: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "TELLING", 5)
+    scout.write("s/old", "the harbour office opens the gate at nine")
+    for number in range(20):
+        scout.write(f"s/k{number}", f"gate {number} opens")
+
+    found = scout.found("when does the harbour gate open today?", include_superseded=reach)
+    assert found[0] == "s/old@1"
+    assert scout.search("gate opening nowhere", include_superseded=reach)["match"] == "any"
+
+
+def test_a_filter_that_leaves_nothing_of_the_telling_words_leaves_the_common_ones(
+    scout: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "TELLING", 5)
+    scout.write("other/one", "the harbour office opens at nine")
+    for number in range(20):
+        scout.write(f"s/k{number}", f"gate {number} opens")
+
+    assert len(pages(scout, "harbour gate", scope="s", limit=7)) == 20
+    assert pages(scout, "harbour gate", limit=7)[0] == "one"
+
+
+def test_a_word_that_only_a_past_version_holds_is_found_among_others(scout: Agent) -> None:
+    scout.write("a/b", "old needle")
+    scout.write("a/b", "new thread")
+
+    assert scout.found("needle nowhere", include_superseded=True) == ["a/b@1"]
+    assert scout.found("needle nowhere") == []
+
+
 def test_a_preview_is_short_and_shows_the_hit(scout: Agent) -> None:
     scout.write("a/b", "x " * 5000 + "needle" + " y" * 5000)
 
@@ -246,3 +325,19 @@ def test_pages_give_each_record_once_while_records_are_superseded_in_between(
         shown += [item["key"] for item in found["results"]]
 
     assert sorted(shown) == sorted(expected)
+
+
+def test_the_newest_of_a_scope_are_its_own_and_in_order_however_many_lie_around(
+    scout: Agent,
+) -> None:
+    for number in range(8):
+        scout.write(f"app/api/k{number}", number)
+        scout.write(f"app/api-old/k{number}", number)
+        scout.write(f"app/api.v2/k{number}", number)
+        scout.write(f"app/api/deep/k{number}", number)
+    scout.write("app/api/k0", "again")
+
+    found = pages(scout, "", scope="app/api", limit=5)
+
+    assert found[:3] == ["k0", "k7", "k7"]
+    assert len(found) == 16

@@ -23,7 +23,7 @@ from handoff_memory.app import Makers, open_local
 from handoff_memory.core.author import Author
 from handoff_memory.services import verify
 from handoff_memory.settings import Settings
-from handoff_memory.store import journal
+from handoff_memory.store import journal, sealed
 
 # Another process and another SQLite. It drops the triggers that refuse, edits, and puts them back.
 EDITOR = """
@@ -342,6 +342,14 @@ def verified(settings: Settings) -> dict[str, Any]:
         return local.read(verify.verify)
 
 
+def verified_in_spans(settings: Settings, seq: int) -> dict[str, Any]:
+    """As two processes share it: up to a line, and from there on."""
+    with open_local(settings) as local:
+        upto = local.read(lambda tx: sealed.last_upto(tx, seq))
+        beside = local.read(lambda tx: verify.beside(tx, upto))
+        return local.read(lambda tx: verify.verify(tx, upto=upto, aside=lambda _: beside))
+
+
 @pytest.mark.parametrize("forgery", EDITS, ids=str)
 def test_an_edit_in_the_file_is_found_and_named_and_nothing_else_is_blamed(
     forgery: Edit, original: Original, copy: Settings, edit: Callable[..., str]
@@ -357,6 +365,7 @@ def test_an_edit_in_the_file_is_found_and_named_and_nothing_else_is_blamed(
     assert (forgery.kind, name, forgery.version) in found
     assert {name for _, name, _ in found} <= names
     assert len(found) <= forgery.problems
+    assert all(verified_in_spans(copy, seq) == report for seq in (1, 4, 9))
 
 
 def test_a_file_that_nobody_edited_is_whole(original: Original) -> None:

@@ -1,10 +1,17 @@
-"""Errors of the driver become ours by their result code."""
+"""Errors of the driver become ours by their result code; one in a batch undoes itself alone."""
+
+import random
+import time
 
 import pytest
 
+from actors import Clock
 from handoff_memory.core import errors
-from handoff_memory.store import driver
-from handoff_memory.store.sqlite import as_fault
+from handoff_memory.core.errors import NotFoundError
+from handoff_memory.settings import Settings
+from handoff_memory.store import driver, health
+from handoff_memory.store.engine import Operation, Tx
+from handoff_memory.store.sqlite import Source, Writer, as_fault
 
 
 @pytest.mark.parametrize(
@@ -34,3 +41,33 @@ def test_an_extended_result_code_is_told_by_its_primary_one(
 
     assert type(fault) is kind
     assert "what SQLite says" in fault.message
+
+
+def keep(name: str) -> Operation[str]:
+    def operation(tx: Tx) -> str:
+        health.set_meta(tx, name, "kept")
+        return name
+
+    return operation
+
+
+def fail(tx: Tx) -> str:
+    health.set_meta(tx, "undone", "kept")
+    raise NotFoundError("nothing there")
+
+
+def test_an_operation_that_fails_in_a_batch_undoes_itself_and_no_other(settings: Settings) -> None:
+    source = Source(settings.database, False, Clock(), random.Random(1).randbytes)
+    writer = Writer(source, deadline_s=5)
+    soon = time.monotonic() + 5
+
+    first, failed, last = writer.write([keep("first"), fail, keep("last")], until=soon)
+    (alone,) = writer.write([fail], until=soon)
+
+    assert (first, last) == ("first", "last")
+    assert isinstance(failed, NotFoundError)
+    assert isinstance(alone, NotFoundError)
+    assert writer.read(lambda tx: health.meta(tx, "first")) == "kept"
+    assert writer.read(lambda tx: health.meta(tx, "undone")) == ""
+    assert writer.read(lambda tx: health.meta(tx, "last")) == "kept"
+    writer.close()

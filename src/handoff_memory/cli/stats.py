@@ -20,13 +20,21 @@ from handoff_memory.services.writing import Reply
     examples=(
         "handoff-memory stats",
         "memory_stats --verify        exit status 1 where a row was altered",
+        "memory_stats --verify --since last        what was written since the last good one",
         "memory_stats --verify --json | jq .verify.problems",
     ),
 )
 @click.option("--verify", "verifies", is_flag=True, help="Recompute every hash; name broken rows.")
+@click.option(
+    "--since",
+    metavar="HEAD",
+    help="Verify what was written since that head only: last, for the last one found good, or "
+    "SEQ:CHAIN that you kept elsewhere.",
+)
 @click.option("--scope", default="", help="Count records and versions below this scope only.")
-def stats(call: Call, *, verifies: bool, scope: str) -> int:
+def stats(call: Call, *, verifies: bool, since: str | None, scope: str) -> int:
     """Counts, agents, what waits; --verify checks it all."""
+    verifies = verifies or since is not None
     try:
         counted = call.read(lambda tx: presence.stats(tx, call.who, scope=scope))
     except CorruptDatabaseError as fault:
@@ -37,7 +45,8 @@ def stats(call: Call, *, verifies: bool, scope: str) -> int:
         return 1
     reply = {"waiting": 0, **counted, **storage_facts(call.memory.settings), "failed_writes": 0}
     if verifies:
-        reply["verify"] = _verified(call, reply["head"]["seq"])
+        total = reply["head"]["seq"]
+        reply["verify"] = call.memory.verify_since(since) if since else _verified(call, total)
     call.show(reply, _text)
     return 1 if verifies and not reply["verify"]["ok"] else 0
 
@@ -89,6 +98,8 @@ def _verdict(report: Reply) -> Iterator[str]:
     rows = ", ".join(r.counted(count, kind) for kind, count in checked.items() if kind != "journal")
     if report["ok"]:
         yield r.good("ok") + f"  {r.counted(checked['journal'], 'journal line')} checked: {rows}"
+        if "since" in report:
+            yield f"since line {report['since']['seq']}; not checked: {report['not_checked']}"
         return
     yield from r.table([_problem(problem) for problem in problems])
     seen = f" in {checked['journal']:,} journal lines" if checked else "; the rest cannot be read"

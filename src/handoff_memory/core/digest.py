@@ -28,7 +28,10 @@ _SMALL: Final = _built_in()
 
 def sha256(data: bytes) -> hashlib._Hash:
     """As `hashlib.sha256`, but OpenSSL, whose loading takes 3 ms, comes with what is large."""
-    if len(data) <= _LARGE_BYTES and "_hashlib" not in sys.modules:
+    loaded = sys.modules.get("_hashlib")
+    if loaded is not None:
+        return loaded.openssl_sha256(data)  # type: ignore[no-any-return]
+    if len(data) <= _LARGE_BYTES:
         return _SMALL(data)
     import hashlib  # noqa: PLC0415
 

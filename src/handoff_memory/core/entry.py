@@ -6,7 +6,7 @@ column that comes later belongs to a new v, and verification knows both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
@@ -76,6 +76,36 @@ def entry_bytes(kind: str, v: int, row: Mapping[str, Any]) -> bytes:
         value = row[field]
         entry[field] = orjson.loads(value) if field in _LISTS else value
     return orjson.dumps(entry, option=orjson.OPT_SORT_KEYS)
+
+
+def columns(kind: str, v: int) -> tuple[str, ...]:
+    """The columns that an entry is made of, in the order of its keys.
+
+    Raises:
+        KeyError: No such (kind, v).
+    """
+    return tuple(sorted((*FIELDS[kind, v], "seq", "body_commit", "prev")))
+
+
+def encoder(kind: str, v: int) -> Callable[[Sequence[Any]], bytes]:
+    """As `entry_bytes`, of the values in the order of `columns`: for many rows of one kind."""
+    names = columns(kind, v)
+    blank: dict[str, Any] = dict.fromkeys(sorted((*names, "kind", "v")))
+    blank.update({"kind": kind, "v": v})
+    lists = [name for name in names if name in _LISTS]
+    hashes = ("body_commit", "prev")
+
+    def encode(values: Sequence[Any]) -> bytes:
+        entry: dict[str, Any] = blank.copy()
+        entry.update(zip(names, values, strict=True))
+        for name in hashes:
+            if (digest := entry[name]) is not None:
+                entry[name] = digest.hex()
+        for name in lists:
+            entry[name] = orjson.loads(entry[name])
+        return orjson.dumps(entry)
+
+    return encode
 
 
 def entry_hash(entry: bytes) -> bytes:

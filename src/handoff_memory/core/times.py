@@ -16,7 +16,7 @@ _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 def iso(at_us: int) -> str:
     """ISO 8601 UTC with milliseconds, such as `2026-11-30T16:03:11.042Z`."""
     moment = _EPOCH + timedelta(microseconds=at_us)
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def parse(text: str, now_us: int) -> int:

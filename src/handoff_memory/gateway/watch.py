@@ -126,10 +126,9 @@ class Watch:
         tool = self._recall
         try:
             arguments = parsed(tool.arguments, given)
-            result = replies.result(asyncio.run(_called(tool, self._who, arguments)))
+            return replies.result(asyncio.run(_called(tool, self._who, arguments)))
         except Exception as error:  # noqa: BLE001 - nothing may escape a tool
-            result = replies.failure(error)
-        return result.model_dump(by_alias=True, exclude_unset=True)
+            return replies.failure(error)
 
     def close(self) -> None:
         """Close the memory."""

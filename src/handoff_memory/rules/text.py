@@ -7,11 +7,12 @@ them a phrase: that finds a run of any length, also one or two characters, at it
 
 from __future__ import annotations
 
+import math
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Final
+from itertools import accumulate, pairwise
+from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import lazy
 
@@ -25,12 +26,38 @@ _WORD: Final = lazy.pattern(f"[^\\W_{_UNSPACED}]+|[{_UNSPACED}]+")
 # Words that say nothing about which record is meant, left out once a query is taken word by word.
 _STOP: Final = frozenset(
     (  # noqa: SIM905 - a sentence a person can read
-        "a an and are as at be been but by can could did do does for from had has have how i if in "
-        "into is it its me my no not of on or our should so than that the their them then there "
-        "these they this to us was we were what when where which who why will with would you your"
+        "a about after again all also am an and any are as at be because been before being "
+        "below between both but by can could did do does doing down during each few for from "
+        "further had has have having he her here hers him his how i if in into is it its just "
+        "long many me more most much my no nor not now of off often on once only or other our "
+        "out over own per same she should so some such than that the their them then there "
+        "these they this those through to too under until up us very was we were what when "
+        "where which while who whom whose why will with would you your"
     ).split()
 )
 _MAX_TERMS: Final = 64
+_MAX_WEIGHED: Final = 24
+_MET_BY_CHANCE: Final = 0.3
+_AS_ONE: Final = 3.0  # a path, a name, a code: it says best which record is meant
+_IN_A_NAME: Final = 0.1  # what more a word counts there: less than any other word of the query
+
+
+class Piece(NamedTuple):
+    """A word of a query, or two that stand side by side, as a match expression.
+
+    Attributes:
+        match: The expression.
+        share: How much of its weight counts: two words that are typed as one are more than each,
+            two that happen to meet are little more.
+    """
+
+    match: str
+    share: float = 1.0
+
+    @property
+    def in_a_name(self) -> str:
+        """The expression for it in the name of a record."""
+        return f"{{name}} : {self.match}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +68,13 @@ class Query:
         all_words: Every part of the text, each as a phrase.
         any_word: At least one word, or one pair of characters of an unspaced script.
         terms: The words in lower case, for previews.
+        pieces: What `any_word` asks for, each on its own, and neighbours among its words.
     """
 
     all_words: str
     any_word: str
     terms: tuple[str, ...]
+    pieces: tuple[Piece, ...] = ()
 
 
 def query(text: str) -> Query:
@@ -54,12 +83,43 @@ def query(text: str) -> Query:
     phrases = [spaced for chunk in normal.split() if (spaced := " ".join(_words(chunk)))]
     terms = [word.casefold() for word in _WORD.findall(normal)]
     singles = [word for word in terms if word not in _STOP] or terms
-    pieces = [piece for word in singles for piece in _pieces(word)]
+    words = _quoted([piece for word in singles for piece in _pieces(word)])
     return Query(
         all_words=" AND ".join(_quoted(phrases)),
-        any_word=" OR ".join(_quoted(pieces)),
+        any_word=" OR ".join(words),
         terms=tuple(dict.fromkeys(terms)),
+        pieces=(*map(Piece, words), *dict.fromkeys(_neighbours(normal.casefold()))),
     )
+
+
+def weighed(found: Iterable[tuple[Piece, int]], total: int, most: int) -> list[tuple[str, float]]:
+    """Match expressions for the pieces of a query, each with what it tells of a text it stands in.
+
+    Where the pieces stand in more texts than can be ranked, the rarest alone decide which texts
+    these are, and the others add to them: the newest texts with a common word may all be about
+    something else.
+
+    Args:
+        found: Pieces, and in how many texts each of them stands, at least one.
+        total: How many texts there are.
+        most: How many can be ranked.
+
+    Returns:
+        Nothing where even the rarest piece stands in more.
+    """
+    known = sorted(found, key=lambda one: one[1])[:_MAX_WEIGHED]
+    sums = accumulate(count for _, count in known)
+    telling = [piece for (piece, _), texts in zip(known, sums, strict=True) if texts <= most]
+    if not telling:
+        return []
+    among = " OR ".join(piece.match for piece in telling)
+    weighed = [(piece, piece.share * _rarity(count, total)) for piece, count in known]
+    few, many = weighed[: len(telling)], weighed[len(telling) :]
+    return [
+        *((piece.match, weight) for piece, weight in few),
+        *((piece.in_a_name, weight * _IN_A_NAME) for piece, weight in few),
+        *((f"({among}) AND {piece.match}", weight) for piece, weight in many),
+    ]
 
 
 def indexed(text: str) -> str:
@@ -100,6 +160,28 @@ def _pieces(word: str) -> Iterator[str]:
         yield word
     else:
         yield from (f"{one} {two}" for one, two in pairwise(word))
+
+
+def _neighbours(text: str) -> Iterator[Piece]:
+    last: str | None = None
+    for chunk in text.split():
+        words = _WORD.findall(chunk)
+        if last and words and not _STOP & {last, words[0]}:
+            yield Piece(f'"{_spaced(last)} {_spaced(words[0])}"', _MET_BY_CHANCE)
+        for one, two in pairwise(words):
+            # The last segment of a path, or the end of a name, may be cut short.
+            end = " *" if two is words[-1] and len(two) > 2 else ""
+            yield Piece(f'"{_spaced(one)} {_spaced(two)}"{end}', _AS_ONE)
+        last = words[-1] if words else None
+
+
+def _spaced(word: str) -> str:
+    return " ".join(_words(word))
+
+
+def _rarity(count: int, total: int) -> float:
+    """What BM25 counts a word for that stands in so many of all texts."""
+    return math.log(1 + (max(0, total - count) + 0.5) / (count + 0.5))
 
 
 def _quoted(phrases: list[str]) -> list[str]:

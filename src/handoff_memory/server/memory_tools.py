@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final
 
+import orjson
+
 from handoff_memory import workspace
 from handoff_memory.app import App, is_dead, storage_facts
 from handoff_memory.core.author import Author
@@ -51,6 +53,7 @@ _PICKUP: Final = (
     "First call of a session: claims what waits for you, with its pinned records and which are "
     "stale. peek only looks; read_back tells the sender what you understood."
 )
+_SMALL_BYTES: Final = 4096
 
 
 class MemoryTools:
@@ -83,18 +86,22 @@ class MemoryTools:
 
     async def memory_write(self, who: Author, given: a.WriteArguments) -> Reply:
         """Append a version to a record."""
-        draft = await asyncio.to_thread(
-            memory.draft_record,
-            self._limits,
-            scope=given.scope,
-            key=given.key,
-            value=given.value,
-            confidence_share=given.confidence,
-            tags=given.tags,
-            source=given.source,
-            expires_in=given.expires_in,
-            condition=[given.expected_version, given.if_changed],
-        )
+
+        def drafted() -> memory.RecordDraft:
+            return memory.draft_record(
+                self._limits,
+                scope=given.scope,
+                key=given.key,
+                value=given.value,
+                confidence_share=given.confidence,
+                tags=given.tags,
+                source=given.source,
+                expires_in=given.expires_in,
+                condition=[given.expected_version, given.if_changed],
+            )
+
+        # Another thread costs more than a small value does.
+        draft = drafted() if _is_small(given.value) else await asyncio.to_thread(drafted)
         return await self._write(
             who,
             lambda tx: memory.write(
@@ -230,3 +237,11 @@ class MemoryTools:
 
     async def _read(self, who: Author, operation: Operation[Reply]) -> Reply:
         return await self._app.read(lambda tx: handoff.with_waiting(tx, who, operation(tx)))
+
+
+def _is_small(value: Any) -> bool:
+    """Whether a value is drafted in a fraction of a millisecond."""
+    try:
+        return len(orjson.dumps(value)) <= _SMALL_BYTES
+    except TypeError:  # refused by the draft, which says why
+        return False

@@ -7,7 +7,6 @@ import traceback
 from typing import Any
 
 import orjson
-from mcp_types import CallToolResult, TextContent
 
 from handoff_memory.core.errors import MemoryFault
 from handoff_memory.rules import redact
@@ -16,10 +15,13 @@ from handoff_memory.services.faults import error_reply
 __all__ = ["error_reply", "failure", "fault_of", "result"]
 
 
-def result(reply: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
-    """A tool's result; some clients show the model the text, some the structured content."""
-    content = TextContent(type="text", text=orjson.dumps(reply).decode())
-    return CallToolResult(content=[content], structured_content=reply, is_error=is_error)
+def result(reply: dict[str, Any], *, is_error: bool = False) -> dict[str, Any]:
+    """A tool's result; some clients show the model the text, some the structured content.
+
+    As it goes over the wire: the SDK makes that of its own models only to check it once more.
+    """
+    content = {"type": "text", "text": orjson.dumps(reply).decode()}
+    return {"content": [content], "structuredContent": reply, "isError": is_error}
 
 
 def fault_of(error: Exception) -> MemoryFault:
@@ -31,6 +33,6 @@ def fault_of(error: Exception) -> MemoryFault:
     return MemoryFault(f"unexpected {type(error).__name__}")
 
 
-def failure(error: Exception) -> CallToolResult:
+def failure(error: Exception) -> dict[str, Any]:
     """An error as a result that the model sees: code, sentence, and what to do next."""
     return result(error_reply(fault_of(error)), is_error=True)

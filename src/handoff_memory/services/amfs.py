@@ -108,7 +108,7 @@ def draft_entry(  # noqa: PLR0913 - one keyword a field that both models know
             expires_in_s=None if expires_in_s is None else math.ceil(expires_in_s),
             text=memory.text_of(record, labels, SOURCE, clean.value),
             redacted=clean.kinds,
-            digest=b"",  # of a request that is recognised when it comes again; this one is not
+            condition=None,
         ),
     )
 

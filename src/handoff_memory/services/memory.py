@@ -45,7 +45,23 @@ class RecordDraft(NamedTuple):
     expires_in_s: int | None
     text: search.Text
     redacted: tuple[str, ...]
-    digest: bytes
+    condition: Any
+
+    @property
+    def digest(self) -> bytes:
+        """What makes a retry of the write the same request."""
+        return writing.digest_of(
+            "memory_write",
+            {
+                "name": str(self.name),
+                "body": self.body.decode(),
+                "tags": self.tags.decode(),
+                "source": self.source,
+                "confidence": self.confidence,
+                "expires_in": self.expires_in_s,
+                "condition": self.condition,
+            },
+        )
 
 
 class OutcomeDraft(NamedTuple):
@@ -115,18 +131,7 @@ def draft_record(  # noqa: PLR0913 - one keyword a field of the record
         expires_in_s=expires_in,
         text=text_of(name, checked_tags, clean_source.value, clean.value),
         redacted=_kinds(clean.kinds, clean_source.kinds),
-        digest=writing.digest_of(
-            "memory_write",
-            {
-                "name": str(name),
-                "body": body.decode(),
-                "tags": checked_tags.decode(),
-                "source": clean_source.value,
-                "confidence": share,
-                "expires_in": expires_in,
-                "condition": condition,
-            },
-        ),
+        condition=condition,
     )
 
 
@@ -153,8 +158,9 @@ def write(
         VersionConflictError: Another version is current.
         RequestMismatchError: The request_id was used with other arguments.
     """
+    digest = b"" if op is None else draft.digest
     return writing.once(
-        tx, who, op, draft.digest, lambda: _write(tx, who, draft, expected_version, if_changed, op)
+        tx, who, op, digest, lambda: _write(tx, who, draft, expected_version, if_changed, op)
     )
 
 

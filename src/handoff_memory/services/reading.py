@@ -72,11 +72,16 @@ def read(tx: Tx, who: Author, limits: Limits, name: Name, *, after: str | None =
         NotFoundError: No such record or version.
         InvalidCursorError: The cursor is not of this call.
     """
-    call = cursor.fingerprint("read", who.project, str(name))
-    version, offset = cursor.unseal(after, call, 2) if after else (name.version, 0)
+    version, offset = name.version, 0
+    if after:
+        version, offset = cursor.unseal(after, _of_read(who, name), 2)
     row = get_valid(tx, who.project, Name(name.scope, name.key, version))
-    reply = {**describe(tx, row), "confirmed_by": records.confirming_agents(tx, row["seq"])}
+    confirmed = row["success"] or row["partial"]
+    confirming = records.confirming_agents(tx, row["seq"]) if confirmed else 0
+    reply = {**describe(tx, row), "confirmed_by": confirming}
     body = _body(row)
+    if body is not None and not after and len(body) <= _LEAST_ROOM:
+        return {**reply, **_value(row)}
     room = max(_LEAST_ROOM, limits.room - len(canonical.encode(reply)))
     if body is None or (not after and len(body) <= room):
         return {**reply, **_value(row)}
@@ -84,8 +89,13 @@ def read(tx: Tx, who: Author, limits: Limits, name: Name, *, after: str | None =
     piece = _slice(content, offset, room)
     reply |= {"value_text": piece, "value_bytes": len(body)}
     if offset + len(piece) < len(content):
-        reply["next_cursor"] = cursor.seal(call, row["version"], offset + len(piece))
+        end = offset + len(piece)
+        reply["next_cursor"] = cursor.seal(_of_read(who, name), row["version"], end)
     return reply
+
+
+def _of_read(who: Author, name: Name) -> str:
+    return cursor.fingerprint("read", who.project, str(name))
 
 
 def read_many(

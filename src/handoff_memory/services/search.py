@@ -86,12 +86,8 @@ def search(
     if not wanted.query.strip():
         return _list(tx, limits, filtered, page, below=seen[0] if seen else None)
     before = frozenset(accumulate(seen))
-    rows: list[Row] = []
-    if mode == _ALL and query.all_words:
-        rows = _matching(tx, query.all_words, filtered, page, before)
-    if not rows and not (after and mode == _ALL) and query.any_word:
-        mode = _ANY
-        rows = _matching(tx, query.any_word, filtered, page, before)
+    tried = (mode,) if after else (_ALL, _ANY)
+    mode, rows = _found(tx, query, filtered, page, before, tried)
     shown = _shown(tx, limits, rows[:limit], query.terms)
     reply: Reply = {"results": shown, "match": _MATCH[mode] if rows else "none"}
     if rows and rows[0]["found"] >= index.CANDIDATES:
@@ -120,13 +116,59 @@ def _list(
     return reply
 
 
-def _matching(
-    tx: Tx, match: str, filtered: index.Filter, page: _Page, before: frozenset[int]
+def _found(
+    tx: Tx,
+    query: text.Query,
+    filtered: index.Filter,
+    page: _Page,
+    before: frozenset[int],
+    tried: Sequence[int],
+) -> tuple[int, list[Row]]:
+    """How a page was found, and its rows."""
+    mode, rows = tried[0], list[Row]()
+    for mode in tried:
+        find = _all_words if mode == _ALL else _any_word
+        rows = _fresh(find(tx, query, filtered, page, before), page, before)
+        # What corrects a record that was found wrong need not use its words: then look further.
+        if rows and not any(row["doubted"] for row in rows):
+            break
+    return mode, rows
+
+
+def _all_words(
+    tx: Tx, query: text.Query, filtered: index.Filter, page: _Page, before: frozenset[int]
 ) -> list[Row]:
-    # What was shown is left out by name: ranks move while others write, and offsets with them.
+    if not query.all_words:
+        return []
     limit = page.limit + 1 + len(before)
-    rows = index.matching(tx, match, filtered, reach=page.reach, limit=limit)
-    return [row for row in rows if row["seq"] not in before][: page.limit + 1]
+    return index.matching(tx, query.all_words, filtered, reach=page.reach, limit=limit)
+
+
+def _any_word(
+    tx: Tx, query: text.Query, filtered: index.Filter, page: _Page, before: frozenset[int]
+) -> list[Row]:
+    limit = page.limit + 1 + len(before)
+    newest = filtered.newest
+    counts = [
+        index.counted(tx, piece.match, reach=page.reach, newest=newest) for piece in query.pieces
+    ]
+    found = [(piece, count) for piece, count in zip(query.pieces, counts, strict=True) if count]
+    rows: list[Row] = []
+    if pieces := text.weighed(found, newest, index.TELLING):
+        rows = index.covering(tx, pieces, filtered, reach=page.reach, limit=limit)
+    if len(rows) < limit and query.any_word:  # a filter may leave nothing of the telling words
+        covered = {row["seq"] for row in rows}
+        more = index.matching(tx, query.any_word, filtered, reach=page.reach, limit=limit)
+        rows += [row for row in more if row["seq"] not in covered]
+    return rows
+
+
+def _fresh(rows: list[Row], page: _Page, before: frozenset[int]) -> list[Row]:
+    # What was shown is left out by name: ranks move while others write, and offsets with them.
+    fresh = [row for row in rows if row["seq"] not in before]
+    best, more = fresh[: page.limit], fresh[page.limit : page.limit + 1]
+    # What was found wrong says the same words as what corrects it, and must not be read first.
+    return sorted(best, key=lambda row: bool(row["doubted"])) + more
 
 
 def _steps(seqs: frozenset[int]) -> list[int]:

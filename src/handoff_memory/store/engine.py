@@ -1,7 +1,8 @@
 """The seam between services and a database: what an operation may do inside its transaction.
 
 An operation is a plain function that takes a `Tx` first. The engine opens the transaction, runs
-the operation whole, and commits; an operation opens none and awaits nothing.
+the operation whole, and commits; an operation opens none and awaits nothing. It may be run again
+where another of its batch failed, so it keeps nothing outside its transaction.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ class Tx(Protocol):
     def now(self) -> int:
         """The time of this operation, microseconds since 1970 UTC."""
 
+    @property
+    def known(self) -> dict[str, Any]:
+        """What operations of one transaction leave for those after them, who see no other."""
+
     def random(self, size_bytes: int) -> bytes:
         """That many unpredictable bytes."""
 
@@ -34,6 +39,9 @@ class Tx(Protocol):
 
     def each(self, sql: str, **values: object) -> Iterator[Row]:
         """Row after row, without holding them all."""
+
+    def tuples(self, sql: str, **values: object) -> Iterator[tuple[Any, ...]]:
+        """As `each`, but each row a plain tuple: for walks over everything."""
 
     def run(self, sql: str, **values: object) -> int:
         """Execute, and say how many rows were changed."""

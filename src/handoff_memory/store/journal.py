@@ -4,13 +4,14 @@ A row and its journal line are inserted together; nothing else inserts into thes
 that is hashed is rebuilt from the row's columns on verification, so a fact stands in the file once.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import entry
 from handoff_memory.store.engine import Row, Tx
 
 _HEAD: Final = "SELECT seq, chain FROM journal ORDER BY seq DESC LIMIT 1"
+_KNOWN: Final = "journal.head"
 _APPEND: Final = """
     INSERT INTO journal (seq, kind, v, entry_hash, chain)
     VALUES (:seq, :kind, :v, :entry_hash, :chain)"""
@@ -64,24 +65,6 @@ _INSERT: Final[Mapping[str, str]] = {
         :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
 }
 
-_LINES: Final = """
-    SELECT seq, kind, v, entry_hash, chain FROM journal WHERE seq > :after ORDER BY seq"""
-_ROWS: Final[Mapping[str, str]] = {
-    "record": """
-    SELECT r.*, b.entry_hash AS before_hash FROM records r
-    LEFT JOIN records p ON p.project = r.project AND p.scope = r.scope AND p.key = r.key
-        AND p.version = r.version - 1
-    LEFT JOIN journal b ON b.seq = p.seq
-    WHERE r.seq > :after ORDER BY r.seq""",
-    "outcome": "SELECT * FROM outcomes WHERE seq > :after ORDER BY seq",
-    "packet": "SELECT * FROM packets WHERE seq > :after ORDER BY seq",
-    "claim": "SELECT * FROM claims WHERE seq > :after ORDER BY seq",
-    "task": "SELECT * FROM tasks WHERE seq > :after ORDER BY seq",
-    "event": "SELECT * FROM events WHERE seq > :after ORDER BY seq",
-    "payload": "SELECT * FROM payloads WHERE seq > :after ORDER BY seq",
-    "amfs_entry": "SELECT * FROM amfs_entries WHERE seq > :after ORDER BY seq",
-    "amfs_document": "SELECT * FROM amfs_documents WHERE seq > :after ORDER BY seq",
-}
 _HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
 
 # One line of `log` for any kind, newest first or oldest first.
@@ -160,8 +143,12 @@ class Appended(NamedTuple):
 
 def head(tx: Tx) -> Head:
     """The end of the journal as this transaction sees it."""
-    found = tx.one(_HEAD)
-    return Head(found["seq"], found["chain"]) if found else Head(0, entry.GENESIS)
+    known: Head | None = tx.known.get(_KNOWN)
+    if known is None:
+        found = tx.one(_HEAD)
+        known = Head(found["seq"], found["chain"]) if found else Head(0, entry.GENESIS)
+        tx.known[_KNOWN] = known
+    return known
 
 
 def append(tx: Tx, kind: str, row: dict[str, Any], body: bytes | None, *, v: int = 1) -> Appended:
@@ -186,14 +173,9 @@ def append(tx: Tx, kind: str, row: dict[str, Any], body: bytes | None, *, v: int
     data = entry.entry_bytes(kind, v, sealed)
     entry_hash = entry.entry_hash(data)
     tx.run(_INSERT[kind], **sealed)
-    tx.run(
-        _APPEND,
-        seq=last.seq + 1,
-        kind=kind,
-        v=v,
-        entry_hash=entry_hash,
-        chain=entry.next_chain(last.chain, data),
-    )
+    chain = entry.next_chain(last.chain, data)
+    tx.run(_APPEND, seq=last.seq + 1, kind=kind, v=v, entry_hash=entry_hash, chain=chain)
+    tx.known[_KNOWN] = Head(last.seq + 1, chain)
     return Appended(last.seq + 1, entry_hash)
 
 
@@ -201,16 +183,6 @@ def hash_of(tx: Tx, seq: int) -> bytes:
     """The hash of the row with that seq."""
     found = tx.one(_HASH_OF, seq=seq)
     return bytes(found["entry_hash"]) if found else b""
-
-
-def lines(tx: Tx, after: int = 0) -> Iterator[Row]:
-    """The lines of the journal in order."""
-    return tx.each(_LINES, after=after)
-
-
-def rows(tx: Tx, kind: str, after: int = 0) -> Iterator[Row]:
-    """The rows of a kind in the order of their seq."""
-    return tx.each(_ROWS[kind], after=after)
 
 
 def log(tx: Tx, *, after: int | None, limit: int) -> list[Row]:

@@ -44,6 +44,7 @@ _OPEN_STATES: Final = """
     WHERE s.project = :project AND s.state IN ('waiting', 'claimed')
         AND (s.recipient IS NULL OR s.recipient = :agent)"""
 _HELD: Final = "SELECT * FROM packet_states WHERE state = 'claimed' AND holder_session = :session"
+_FREE: Final = "packets.free"  # sessions that hold none
 _IDS: Final = "SELECT 1 FROM packets WHERE packet = :packet"
 
 _ADD_STATE: Final = """
@@ -112,7 +113,13 @@ def recent(tx: Tx, project: str, limit: int) -> list[Row]:
 
 def held_by(tx: Tx, session: str) -> list[Row]:
     """States of what a session claimed and has not given back."""
-    return tx.all(_HELD, session=session)
+    free: set[str] = tx.known.setdefault(_FREE, set())
+    if session in free:
+        return []
+    found = tx.all(_HELD, session=session)
+    if not found:
+        free.add(session)
+    return found
 
 
 def add_state(tx: Tx, seq: int, row: dict[str, Any], state: str) -> None:
@@ -131,6 +138,7 @@ def add_state(tx: Tx, seq: int, row: dict[str, Any], state: str) -> None:
 
 def set_state(tx: Tx, packet: str, values: dict[str, Any]) -> None:
     """Replace the state of a packet."""
+    tx.known.pop(_FREE, None)
     tx.run(_SET_STATE, packet=packet, **values)
 
 

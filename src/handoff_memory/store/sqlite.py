@@ -97,12 +97,19 @@ class Source(NamedTuple):
 class Transaction:
     """A `Tx` on a SQLite connection."""
 
-    __slots__ = ("_conn", "_entropy", "now")
+    __slots__ = ("_conn", "_entropy", "known", "now")
 
-    def __init__(self, conn: driver.Connection, now: int, entropy: Entropy) -> None:
+    def __init__(
+        self,
+        conn: driver.Connection,
+        now: int,
+        entropy: Entropy,
+        known: dict[str, Any] | None = None,
+    ) -> None:
         self._conn = conn
         self._entropy = entropy
         self.now = now
+        self.known: dict[str, Any] = {} if known is None else known
 
     def random(self, size_bytes: int) -> bytes:
         """That many unpredictable bytes."""
@@ -120,9 +127,23 @@ class Transaction:
         """Row after row, without holding them all."""
         return iter(self._conn.execute(sql, values))
 
+    def tuples(self, sql: str, **values: object) -> Iterator[tuple[Any, ...]]:
+        """As `each`, but each row a plain tuple: for walks over everything."""
+        cursor = self._conn.cursor()
+        cursor.row_factory = None
+        return iter(cursor.execute(sql, values))
+
     def run(self, sql: str, **values: object) -> int:
         """Execute, and say how many rows were changed."""
         return int(self._conn.execute(sql, values).rowcount)
+
+
+class _UndoneError(Exception):
+    """An operation failed, and with it the transaction that it was run in without a savepoint."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class Writer:
@@ -146,6 +167,7 @@ class Writer:
         self._checkpointed = time.monotonic()
         self._look_at = 0.0
         self._wait_ms = -1
+        self._known: dict[str, Any] = {}
         try:
             self._conn = _opened(source, self._lock, deadline_s)
         except BaseException:
@@ -154,10 +176,11 @@ class Writer:
         self.watch.settle()
 
     def write(self, batch: Sequence[Operation[T]], *, until: float) -> list[T | Exception]:
-        """Run each operation in its own savepoint and commit them all at once, or none.
+        """Run the operations and commit all that succeed at once, or none.
 
         Args:
-            batch: The operations, at most `BATCH_LIMIT`.
+            batch: The operations, at most `BATCH_LIMIT`. Each may be run twice: what the first run
+                did is then undone.
             until: Monotonic time at which to give up waiting for other processes.
 
         Returns:
@@ -166,6 +189,15 @@ class Writer:
         Raises:
             StorageError: Nothing of the batch was committed.
         """
+        # A savepoint makes the full-text index write out what it holds, once for each operation
+        # instead of once for all. Few operations fail, so savepoints are for a batch with one that
+        # did.
+        try:
+            with self.transaction(until=until):
+                return [self._undivided(operation) for operation in batch]
+        except _UndoneError as undone:
+            if len(batch) == 1:
+                return [undone.error]
         with self.transaction(until=until):
             return [self._in_savepoint(operation) for operation in batch]
 
@@ -184,8 +216,9 @@ class Writer:
                 raise BusyError("another process held the database for too long")
             with _faults():
                 self._begin(until)
+                self._known = {}
                 try:
-                    yield Transaction(self._conn, self._source.clock(), self._source.entropy)
+                    yield self._transaction()
                     self._conn.execute("COMMIT")
                 except BaseException:
                     if self._conn.in_transaction:
@@ -221,12 +254,16 @@ class Writer:
             raise result
         return result
 
+    def wants_tending(self) -> bool:
+        """Whether `tend` has something to do; any thread may ask."""
+        is_time = time.monotonic() - self._checkpointed >= _CHECKPOINT_PAUSE_S
+        return is_time and self._wal_bytes() >= _CHECKPOINT_BYTES
+
     def tend(self) -> None:
         """Move the write-ahead log into the file once it has grown; never waits for readers."""
-        now = time.monotonic()
-        if now - self._checkpointed < _CHECKPOINT_PAUSE_S or self._wal_bytes() < _CHECKPOINT_BYTES:
+        if not self.wants_tending():
             return
-        self._checkpointed = now
+        self._checkpointed = time.monotonic()
         with suppress(MemoryFault), _faults():  # the log is complete without it
             if not driver.WAL_RESET_BUG:
                 self._conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -258,20 +295,37 @@ class Writer:
             self._wait_ms = wait_ms
         self._conn.execute("BEGIN IMMEDIATE")
 
+    def _undivided(self, operation: Operation[T]) -> T:
+        try:
+            result = operation(self._transaction())
+        except driver.DriverError:
+            raise
+        except Exception as error:
+            raise _UndoneError(error) from error
+        self._check_open()
+        return result
+
     def _in_savepoint(self, operation: Operation[T]) -> T | Exception:
-        tx = Transaction(self._conn, self._source.clock(), self._source.entropy)
         self._conn.execute("SAVEPOINT operation")
         try:
-            result: T | Exception = operation(tx)
+            result: T | Exception = operation(self._transaction())
         except driver.DriverError:
             raise  # a full disk ends the whole transaction: what then ran would commit on its own
         except Exception as error:  # noqa: BLE001 - one operation's fault must not undo the others
             self._conn.execute("ROLLBACK TO operation")
+            self._known.clear()
             result = error
         self._conn.execute("RELEASE operation")
+        self._check_open()
+        return result
+
+    def _transaction(self) -> Transaction:
+        source = self._source
+        return Transaction(self._conn, source.clock(), source.entropy, self._known)
+
+    def _check_open(self) -> None:
         if not self._conn.in_transaction:
             raise errors.DatabaseIoError("SQLite ended the transaction by itself")
-        return result
 
     def _wal_bytes(self) -> int:
         try:

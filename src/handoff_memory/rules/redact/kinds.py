@@ -25,7 +25,7 @@ class Row(NamedTuple):
     """
 
     kind: str
-    hints: tuple[bytes, ...]
+    hints: tuple[str, ...]
     pattern: re.Pattern[str]
     check: Check | None = None
     folded: bool = False
@@ -169,7 +169,7 @@ def _token(line: str) -> Row:
     discord_id = "|".join(rf"(?<=[MNO][\w-]{{{length}}}\.)" for length in range(23, 28))
     pattern = re.sub(r"(?<!\?)<(?![!=])(.+?)>", _left, pattern).replace("DISCORD_ID", discord_id)
     check = _is_random if kind in _OFTEN_WORDS else None
-    return Row(kind, tuple(hints.encode().split(b",")), lazy.pattern(pattern, re.ASCII), check)
+    return Row(kind, tuple(hints.split(",")), lazy.pattern(pattern, re.ASCII), check)
 
 
 # From the end of a name to the end of its value. The quote may be escaped (JSON inside JSON); a
@@ -190,10 +190,7 @@ _ASSIGNED = (
     + _VALUE
 )
 # What follows a name for `_ASSIGNED` to match, and the end of an object's key.
-AFTER_NAME = (
-    *(bytes([one]) for one in b"\\\"'`* \t:=>&\n"),
-    *(b"optional[", b"str", b"bytes", b"secretstr"),
-)
+AFTER_NAME = (*"\\\"'`* \t:=>&\n", "optional[", "str", "bytes", "secretstr")
 _OPTION = r"--(?=[a-z])[a-z-]{0,30}?(?:%s)[ \t]{1,4}(?P<close>(?!-))?" + _VALUE
 _HEADER = (
     r"authorization\\{0,7}[\"']?[ \t]?[:=,][ \t]?\\{0,7}[\"']?"
@@ -210,7 +207,7 @@ _PEM = (
 
 def _beside(kind: str, hints: str, pattern: str, check: Check | None = None) -> Row:
     form = lazy.pattern(pattern, re.ASCII)
-    return Row(kind, tuple(hints.encode().split(b",")), form, check, folded=True)
+    return Row(kind, tuple(hints.split(",")), form, check, folded=True)
 
 
 def _named(kind: str, hints: str, name: str, check: Check) -> Row:

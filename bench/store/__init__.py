@@ -1,0 +1,1 @@
+"""Parts of `bench/store.py`: each module measures one promise of the store."""

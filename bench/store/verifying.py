@@ -1,0 +1,72 @@
+"""Verification beside a bare scan of the same rows, in one process and in two, and since a head."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from handoff_memory import verification
+from handoff_memory.core import entry
+from handoff_memory.services import verify, verify_rows, verify_since
+from handoff_memory.store import journal, sealed
+from handoff_memory.store.engine import Tx
+from handoff_memory.store.sqlite import Reader
+from store.figures import Figure
+from store.work import fill, source
+
+_NEW = 1000
+_LIMIT_MS = 50.0
+
+
+def measure(folder: Path, *, rows: int, rounds: int) -> list[Figure]:
+    """Rows a second of each, in alternating rounds."""
+    path = folder / "verify.db"
+    fill(path, rows * 4 // 5)
+    fill(path, rows // 5)  # later versions of the first of them
+    given = source(path, durable=True)
+    reader = Reader(given)
+    good = reader.read(journal.head)
+    arms: dict[str, Callable[[], object]] = {
+        "scan": lambda: reader.read(scan),
+        "walk": lambda: reader.read(
+            lambda tx: verify_rows.walk(tx, sealed.Span(), chain=entry.GENESIS)
+        ),
+        "one": lambda: reader.read(verify.verify),
+        "two": lambda: verification.in_two(given, reader.read, rows),
+    }
+    found: dict[str, list[float]] = {name: [] for name in arms}
+    for _ in range(rounds):
+        for name, run in arms.items():
+            found[name].append(_seconds(run))
+    fill(path, _NEW, first=rows)
+    since = [
+        _seconds(lambda: reader.read(lambda tx: verify_since.verify(tx, good)))
+        for _ in range(rounds + 2)
+    ]
+    reader.close()
+    rate = {name: rows / statistics.median(each) for name, each in found.items()}
+    return [
+        Figure("verify, one process, beside a bare scan", rate["one"], rate["scan"], "rows/s", 0.25,
+               note="with SQLite's own check of the file and every cache"),
+        Figure("hashes and chain alone beside a bare scan", rate["walk"], rate["scan"], "rows/s"),
+        Figure("verify, two processes beside one", rate["two"], rate["one"], "rows/s", 1.6),
+        Figure(f"verify of 1,000 new rows behind {rows:,}", statistics.median(since) * 1000,
+               _LIMIT_MS, "ms", 1.0, at_most=True),
+    ]  # fmt: skip
+
+
+def scan(tx: Tx) -> int:
+    """Read every column of every line and record."""
+    count = 0
+    for query in ("SELECT * FROM journal ORDER BY seq", "SELECT * FROM records ORDER BY seq"):
+        for _ in tx.tuples(query):
+            count += 1
+    return count
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
