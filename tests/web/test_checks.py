@@ -53,6 +53,19 @@ async def test_an_edit_in_the_file_is_found_and_named(
     assert "findings" in await browser.page("/")
 
 
+async def test_the_head_that_was_found_good_elsewhere_is_told(
+    browser: Browser, played: dict[str, str], local: Local
+) -> None:
+    before = await browser.page("/integrity")
+    head = local.verify(lambda done, total: None)["head"]["seq"]
+
+    page = await browser.page("/integrity")
+
+    assert "Found good" not in before
+    assert f'up to <span class="figure">{head}</span>' in page
+    assert "Found good" in await browser.page("/")
+
+
 async def test_an_audit_names_the_payload_that_was_altered(
     browser: Browser, site: Site, played: dict[str, str], tamper: Callable[..., None]
 ) -> None:

@@ -48,6 +48,12 @@ def marked(tx: Tx, given: str) -> Head:
     return Head(int(found[1]), bytes.fromhex(found[2]))
 
 
+def last_good(tx: Tx) -> int | None:
+    """The seq of the head that was found good last, as the file says; None where none was."""
+    found = _HEAD.fullmatch(health.meta(tx, _MARK))
+    return int(found[1]) if found else None
+
+
 def mark(tx: Tx, head: Reply) -> None:
     """Remember a head that was found good; no hash covers that."""
     health.set_meta(tx, _MARK, f"{head['seq']}:{head['chain']}")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from handoff_memory.app import storage_facts
-from handoff_memory.services import presence, tasks
+from handoff_memory.services import presence, tasks, verify_since
 from handoff_memory.services.writing import Reply
 from handoff_memory.store.engine import Tx
 from handoff_memory.web import rendering
@@ -20,7 +19,7 @@ def integrity(tx: Tx, asked: Asked) -> Page:
     check = asked.checks.verification
     values = {
         "head": presence.stats(tx, asked.who)["head"],
-        "storage": storage_facts(asked.settings),
+        "good": verify_since.last_good(tx),
         "check": check,
         "findings": _findings(check.report) if check and check.report else [],
         "most": _SHOWN,

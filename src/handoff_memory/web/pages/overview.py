@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from handoff_memory.app import is_alive, storage_facts
-from handoff_memory.services import packet_views, presence, tasks, timeline
+from handoff_memory.services import packet_views, presence, tasks, timeline, verify_since
 from handoff_memory.store.engine import Tx
 from handoff_memory.web import charts
 from handoff_memory.web.page import Asked, Page
@@ -32,5 +32,6 @@ def overview(tx: Tx, asked: Asked) -> Page:
         "bars": charts.bars(rate["bars"]),
         "tasks": at_work[:_SHOWN_TASKS],
         "check": asked.checks.verification,
+        "good": verify_since.last_good(tx),
     }
     return Page("overview.html", "Overview", values, live=("*", "check"))
