@@ -219,11 +219,13 @@ def _writers(settings: Settings, rounds: int, seconds: float) -> None:
             fetched += sum(tab.fetched for tab in tabs)
         if not turn % 2:
             alone.append(written_per_s(settings, seconds))
-    ratio = statistics.median(after / before for before, after in zip(alone, seen, strict=True))
+    ratio = statistics.median(seen) / statistics.median(alone)
+    pairs = sorted(after / before for before, after in zip(alone, seen, strict=True))
     print(f"writes a second, median of {rounds} interleaved runs of {seconds:g} s")
     print(f"{statistics.median(alone):8.1f}  nobody looks")
     print(f"{statistics.median(seen):8.1f}  {PAGES} pages open, {fetched:,} times fetched anew")
-    print(f"ratio {ratio:.3f}; the dashboard took {worked / (rounds * seconds):.1%} of a processor")
+    print(f"ratio {ratio:.3f}; of each pair {pairs[0]:.2f} to {pairs[-1]:.2f}")
+    print(f"the dashboard took {worked / (rounds * seconds):.1%} of a processor")
 
 
 def cpu_s(pid: int) -> float:
