@@ -28,11 +28,11 @@ test-agents: $(READY) $(AGENTS)/.ready
 	$(BIN)/pytest -m agents
 
 test-browser: $(READY) $(AXE)/.ready
-	$(BIN)/pytest -m browser
+	$(BIN)/pytest tests/browser -m browser
 
 # The screenshots of docs/dashboard.md.
 pictures: $(READY) $(AXE)/.ready
-	PICTURES=docs/images $(BIN)/pytest -m browser -k photographed
+	PICTURES=docs/images $(BIN)/pytest tests/browser -m browser -k photographed
 
 demo-amfs: $(READY)
 	@$(BIN)/python demo/amfs_bridge.py
