@@ -25,8 +25,8 @@ def test_every_verb_has_help_with_an_example(shell: Shell, name: str) -> None:
 
 def test_the_verbs_are_those_that_were_promised(shell: Shell) -> None:
     promised = (
-        "serve stats read write search history outcome handoffs thread pickup log dashboard doctor demo "
-        "tasks task recall audit health invariants approve install uninstall hook wrap run"
+        "serve stats read write search history outcome handoffs thread pickup log dashboard doctor "
+        "demo tasks task recall audit health invariants approve install uninstall hook wrap run"
     )
 
     assert promised.split() == VERBS
