@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import importlib
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -167,8 +166,8 @@ class Amfs:
     name = "AMFS"
 
     def __init__(self, world: World, folder: Path) -> None:
-        sdk = _installed("amfs")
-        adapter = _installed("amfs_filesystem").FilesystemAdapter(folder)
+        sdk = importlib.import_module("amfs")
+        adapter = importlib.import_module("amfs_filesystem").FilesystemAdapter(folder)
         self._memory: Any = sdk.AgentMemory("asker", adapter=adapter)
         for event in world.events:
             if isinstance(event, Write):
@@ -190,15 +189,6 @@ class Amfs:
     def close(self) -> None:
         """Close the store."""
         self._memory.close()
-
-
-def _installed(name: str) -> Any:
-    """A package that is installed, though a benchmark beside this one has its name."""
-    beside = sys.path.pop(0)
-    try:
-        return importlib.import_module(name)
-    finally:
-        sys.path.insert(0, beside)
 
 
 def _current(world: World) -> list[tuple[Hit, str]]:

@@ -1,6 +1,6 @@
 """What AgentMemory costs on this adapter and on the SDK's own filesystem one, in one run.
 
-    python bench/amfs.py [ENTRIES ...]
+    python bench/senselab.py [ENTRIES ...]
 
 Each measure goes in short rounds from one store to the next, so that whatever else the machine does
 meets all of them; a ratio is the median over the rounds. The filesystem adapter never syncs to the
@@ -16,9 +16,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-
-if Path(sys.path[0]).resolve() == Path(__file__).parent:
-    del sys.path[0]  # this file has the name of the SDK
 
 from amfs import AgentMemory
 from amfs_core.abc import AdapterABC
