@@ -21,7 +21,7 @@ import secrets_corpus
 from actors import Clock, Reply, Tools
 from handoff_memory.app import Local
 from handoff_memory.core.author import Author
-from handoff_memory.services import observing
+from handoff_memory.services import declaring
 from handoff_memory.services.limits import Governing, Limits
 from handoff_memory.settings import Settings
 from processes import big, counted, served
@@ -914,7 +914,7 @@ async def test_a_person_approves_what_an_agent_must_ask_for_and_only_so_long(
         overridden = await call("osiris_precheck", tool="deploy", args={}, override="I must")
         until = clock.now + 600_000_000
         local.write(
-            lambda tx: observing.approve(
+            lambda tx: declaring.approve(
                 *(tx, person, Governing(Limits()), "ask-before-deploy", until), task_id="t1"
             )
         )

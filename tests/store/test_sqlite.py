@@ -11,7 +11,8 @@ from handoff_memory.core.errors import NotFoundError
 from handoff_memory.settings import Settings
 from handoff_memory.store import driver, health
 from handoff_memory.store.engine import Operation, Tx
-from handoff_memory.store.sqlite import Source, Writer, as_fault
+from handoff_memory.store.faults import as_fault
+from handoff_memory.store.sqlite import Source, Writer
 
 
 @pytest.mark.parametrize(

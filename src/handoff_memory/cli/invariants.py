@@ -18,7 +18,7 @@ from handoff_memory.cli.command import Call, Edge, default_agent, shared, verb
 from handoff_memory.core import names, times
 from handoff_memory.core.errors import InvalidArgumentError, NotFoundError
 from handoff_memory.rules.invariants import Book, Problem, Rule, parse
-from handoff_memory.services import observing, tasks
+from handoff_memory.services import declaring, tasks
 from handoff_memory.services.writing import Reply
 from handoff_memory.settings import Settings
 
@@ -112,7 +112,7 @@ def approve(call: Call, *, rule_id: str, seconds: int, task_id: str | None, yes:
         return 1
     by = governing(call.memory.settings, Book())
     reply = as_person.write(
-        lambda tx: observing.approve(
+        lambda tx: declaring.approve(
             tx, person, by, rule.id, tx.now + seconds * times.SECOND, task_id=wanted
         )
     )

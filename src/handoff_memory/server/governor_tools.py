@@ -21,6 +21,7 @@ from handoff_memory.server import governor_arguments as g
 from handoff_memory.server.tool import Tool
 from handoff_memory.services import (
     checkpointing,
+    declaring,
     delegating,
     handoff,
     lessons,
@@ -145,13 +146,13 @@ class GovernorTools:
         if given.kind == "dropped":
             ref = _text(given.result)
             return await self._write(
-                who, lambda tx: observing.dropped(tx, who, governing, ref, task_id=task_id)
+                who, lambda tx: declaring.dropped(tx, who, governing, ref, task_id=task_id)
             )
         if given.kind == "pressure":
             told = _numbers(given.args)
             return await self._write(
                 who,
-                lambda tx: observing.declared_pressure(tx, who, governing, told, task_id=task_id),
+                lambda tx: declaring.declared_pressure(tx, who, governing, told, task_id=task_id),
             )
         if given.kind in {"head", "contract"}:
             return await self._recorded(who, governing, given)
@@ -165,7 +166,7 @@ class GovernorTools:
         options = dict(given.args)
         after = options.pop("cursor", None)
         row, data = await self._app.read(lambda tx: recalling.payload(tx, given.ref))
-        seen = await self._app.read(lambda tx: observing.files_of(tx, who, refs.short(row)))
+        seen = await self._app.read(lambda tx: declaring.files_of(tx, who, refs.short(row)))
         reply = await asyncio.to_thread(
             recalling.answer,
             *(self._limits, row, data),
@@ -300,7 +301,7 @@ class GovernorTools:
         kind: Any = given.kind
         return await self._write(
             who,
-            lambda tx: observing.recorded(
+            lambda tx: declaring.recorded(
                 tx, who, governing, kind, text, declared, task_id=given.task
             ),
         )
