@@ -47,7 +47,7 @@ test-amfs-server:
 	$(AMFS_BIN)/python -m pytest tests/senselab/test_server.py
 
 bench-amfs: $(READY)
-	$(BIN)/python bench/senselab.py
+	$(BIN)/python bench/amfs_adapter.py
 
 check: $(READY)
 	PATH="$(abspath $(BIN)):$$PATH" scripts/check

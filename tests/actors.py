@@ -17,7 +17,15 @@ from mcp import Client
 from handoff_memory.app import Local
 from handoff_memory.core.author import Author
 from handoff_memory.core.names import parse_name
-from handoff_memory.services import handoff, memory, packet_drafts, reading, search, waiting
+from handoff_memory.services import (
+    handoff,
+    memory,
+    outcomes,
+    packet_drafts,
+    reading,
+    search,
+    waiting,
+)
 
 START_US = 1_796_054_400_000_000  # 2026-11-30T16:00:00Z
 Reply = dict[str, Any]
@@ -95,10 +103,10 @@ class Agent:
     def report(
         self, name: str, outcome: Any, *, request_id: str | None = None, **more: Any
     ) -> Reply:
-        draft = memory.draft_outcome(
+        draft = outcomes.draft_outcome(
             self.local.settings.limits, name=parse_name(name), outcome=outcome, **more
         )
-        return self.local.write(lambda tx: memory.report(tx, self.who, draft, op=request_id))
+        return self.local.write(lambda tx: outcomes.report(tx, self.who, draft, op=request_id))
 
     def search(
         self, query: str = "", *, limit: int = 10, cursor: str | None = None, **filters: Any

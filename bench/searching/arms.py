@@ -16,7 +16,7 @@ from handoff_memory.app import Local, Makers, open_local
 from handoff_memory.core import times
 from handoff_memory.core.author import Author
 from handoff_memory.core.names import Name, parse_name
-from handoff_memory.services import memory, reading, search
+from handoff_memory.services import memory, outcomes, reading, search
 from handoff_memory.settings import Settings
 from handoff_memory.store import driver
 from handoff_memory.store.engine import Operation
@@ -205,12 +205,12 @@ def _current(world: World) -> list[tuple[Hit, str]]:
 def _operation(settings: Settings, event: Write | Report) -> Operation[Any]:
     who = Author(event.agent, "s_bench")
     if isinstance(event, Report):
-        report = memory.draft_outcome(
+        report = outcomes.draft_outcome(
             settings.limits,
             name=Name(event.scope, event.key),
             outcome=event.outcome,  # type: ignore[arg-type]
         )
-        return lambda tx: memory.report(tx, who, report)
+        return lambda tx: outcomes.report(tx, who, report)
     draft = memory.draft_record(
         settings.limits,
         scope=event.scope,

@@ -15,7 +15,7 @@ from handoff_memory.core import canonical
 from handoff_memory.core.confidence import OUTCOMES, Outcome
 from handoff_memory.core.errors import InvalidArgumentError, InvalidValueError
 from handoff_memory.core.names import Name, parse_name
-from handoff_memory.services import memory, reading
+from handoff_memory.services import memory, outcomes, reading
 from handoff_memory.services import search as searching
 
 _VERSION = Number(1)
@@ -161,10 +161,10 @@ def outcome(
 
     It moves the confidence of the current version, or of the version in NAME.
     """
-    draft = memory.draft_outcome(
+    draft = outcomes.draft_outcome(
         call.limits, name=_name(call, name), outcome=outcome, note=note, packet=packet
     )
-    reply = call.write(lambda tx: memory.report(tx, call.who, draft))
+    reply = call.write(lambda tx: outcomes.report(tx, call.who, draft))
     call.show(reply, lambda shown: record_text.moved(shown, outcome))
 
 

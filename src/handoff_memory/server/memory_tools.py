@@ -18,6 +18,7 @@ from handoff_memory.server.tool import Tool
 from handoff_memory.services import (
     handoff,
     memory,
+    outcomes,
     packet_drafts,
     presence,
     reading,
@@ -158,14 +159,16 @@ class MemoryTools:
 
     async def memory_outcome(self, who: Author, given: a.OutcomeArguments) -> Reply:
         """Record an outcome of a version."""
-        draft = memory.draft_outcome(
+        draft = outcomes.draft_outcome(
             self._limits,
             name=memory.plain_name(self._limits, given.scope, given.key, given.version),
             outcome=given.outcome,
             note=given.note,
             packet=given.packet_id,
         )
-        return await self._write(who, lambda tx: memory.report(tx, who, draft, op=given.request_id))
+        return await self._write(
+            who, lambda tx: outcomes.report(tx, who, draft, op=given.request_id)
+        )
 
     async def memory_stats(self, who: Author, given: a.StatsArguments) -> Reply:
         """Counts and health, and a verification where it is asked for."""

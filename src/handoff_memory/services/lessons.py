@@ -29,10 +29,10 @@ def learn(tx: Tx, who: Author, limits: Limits, task: Task, text: str) -> Task:
     if reading.find(tx, who.project, name) is None:
         _write(tx, who, limits, name, {"text": text})
     else:
-        from handoff_memory.services import memory  # noqa: PLC0415 - as in `_write`
+        from handoff_memory.services import outcomes  # noqa: PLC0415 - as in `_write`
 
-        draft = memory.draft_outcome(limits, name=name, outcome="success", reserved=True)
-        memory.report(tx, who, draft)
+        draft = outcomes.draft_outcome(limits, name=name, outcome="success", reserved=True)
+        outcomes.report(tx, who, draft)
     return tasks.happened(tx, who, limits, task, "lesson", {"text": text})
 
 

@@ -1,18 +1,16 @@
-"""Records: appending versions, and outcomes that move confidence.
+"""Records: appending versions.
 
 A draft is made before the transaction: it is checked, redacted and encoded there, so that a large
 value keeps nobody waiting.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from handoff_memory.core import canonical, confidence, names, times
 from handoff_memory.core.author import Author
-from handoff_memory.core.confidence import Outcome
 from handoff_memory.core.errors import (
     InvalidArgumentError,
-    NotFoundError,
     TooLargeError,
     VersionConflictError,
 )
@@ -20,18 +18,15 @@ from handoff_memory.core.names import Name
 from handoff_memory.rules import redact, text
 from handoff_memory.services import reading, writing
 from handoff_memory.services.limits import (
-    MAX_NOTE_CHARS,
     MAX_SOURCE_CHARS,
     MAX_TAGS,
     Limits,
     refuse_secret,
 )
 from handoff_memory.services.writing import Reply
-from handoff_memory.store import packets, records, search
+from handoff_memory.store import records, search
 from handoff_memory.store.engine import Row, Tx
 from handoff_memory.store.journal import Appended
-
-_WITHOUT_PACKET: Final = "Report without packet_id, or with the id that handoff_pickup gave."
 
 
 class RecordDraft(NamedTuple):
@@ -62,17 +57,6 @@ class RecordDraft(NamedTuple):
                 "condition": self.condition,
             },
         )
-
-
-class OutcomeDraft(NamedTuple):
-    """An outcome that is ready to be recorded."""
-
-    name: Name
-    outcome: Outcome
-    note: str | None
-    packet: str | None
-    redacted: tuple[str, ...]
-    digest: bytes
 
 
 # --- writing -----------------------------------------------------------------------------------
@@ -113,7 +97,7 @@ def draft_record(  # noqa: PLR0913 - one keyword a field of the record
         names.writable(name)
     body, clean = clean_value(limits, value)
     checked_tags = _tags(limits, tags)
-    clean_source = _free_text(limits, "source", source, MAX_SOURCE_CHARS)
+    clean_source = free_text(limits, "source", source, MAX_SOURCE_CHARS)
     if confidence_share is None:
         share = confidence.DEFAULT
     elif 0 <= confidence_share <= 1:
@@ -190,7 +174,7 @@ def _write(
         **_receipt(name.at(version + 1), new.entry_hash, draft.confidence),
         "superseded": version or None,
     }
-    return _with_redacted(reply, draft.redacted)
+    return with_redacted(reply, draft.redacted)
 
 
 def append(
@@ -230,74 +214,6 @@ def append(
 def _is_same(tx: Tx, head: Row, draft: RecordDraft) -> bool:
     expired = head["expires_at"] is not None and head["expires_at"] <= tx.now
     return bytes(head["body"] or b"") == draft.body and not expired
-
-
-def draft_outcome(
-    limits: Limits,
-    *,
-    name: Name,
-    outcome: Outcome,
-    note: str | None = None,
-    packet: str | None = None,
-    reserved: bool = False,
-) -> OutcomeDraft:
-    """Check and redact what is to be reported.
-
-    Raises:
-        InputError: What is wrong with an argument; nothing was written.
-    """
-    if not reserved:
-        names.writable(name)
-    clean = _free_text(limits, "note", note, MAX_NOTE_CHARS)
-    if packet is not None:
-        refuse_secret(limits, "packet_id", packet)
-    arguments = {"name": str(name), "outcome": outcome, "note": clean.value, "packet": packet}
-    digest = writing.digest_of("memory_outcome", arguments)
-    return OutcomeDraft(name, outcome, clean.value, packet, clean.kinds, digest)
-
-
-def report(tx: Tx, who: Author, draft: OutcomeDraft, *, op: str | None = None) -> Reply:
-    """Record what really happened with a version; moves that version's confidence.
-
-    Raises:
-        NotFoundError: No such record, version or packet.
-        RequestMismatchError: The request_id was used with other arguments.
-    """
-    return writing.once(tx, who, op, draft.digest, lambda: _report(tx, who, draft, op))
-
-
-def _report(tx: Tx, who: Author, draft: OutcomeDraft, op: str | None) -> Reply:
-    row = reading.get(tx, who.project, draft.name)
-    if draft.packet and not packets.exists(tx, draft.packet):
-        raise NotFoundError(f"no packet {draft.packet}", way_out=_WITHOUT_PACKET, nearest=[])
-    before = int(row["confidence"])
-    after = confidence.moved(before, draft.outcome)
-    fields = {
-        "record": row["seq"],
-        "outcome": draft.outcome,
-        "before": before,
-        "after": after,
-        "packet": draft.packet,
-    }
-    body = None if draft.note is None else canonical.encode(draft.note)
-    writing.append(tx, who, "outcome", fields, body=body, op=op)
-    records.add_opinion(tx, row["seq"], draft.outcome, after)
-    now = reading.get(tx, who.project, draft.name.at(row["version"]))
-    reply = {
-        "scope": draft.name.scope,
-        "key": draft.name.key,
-        "version": row["version"],
-        "before": confidence.to_fraction(before),
-        "after": confidence.to_fraction(after),
-        "counts": reading.counts(now),
-        "current_version": row["current_version"],
-    }
-    if row["version"] != row["current_version"]:
-        reply["note"] = (
-            f"recorded on version {row['version']}; version {row['current_version']} is current "
-            "and was left alone"
-        )
-    return _with_redacted(reply, draft.redacted)
 
 
 # --- names and texts ---------------------------------------------------------------------------
@@ -356,7 +272,13 @@ def _tags(limits: Limits, tags: Iterable[str]) -> bytes:
     return canonical.encode(list(dict.fromkeys(checked)))
 
 
-def _free_text(limits: Limits, what: str, given: str | None, limit: int) -> redact.Redacted[Any]:
+def free_text(limits: Limits, what: str, given: str | None, limit: int) -> redact.Redacted[Any]:
+    """A text of an agent's own, without secrets.
+
+    Raises:
+        TooLargeError: It has more characters than the limit.
+        InvalidValueError: It holds half characters.
+    """
     if given is None:
         return redact.Redacted(None, ())
     canonical.encode(given)  # refuses half characters before anything else looks at them
@@ -396,7 +318,8 @@ def _receipt(name: Name, entry_hash: bytes, share: int) -> Reply:
     }
 
 
-def _with_redacted(reply: Reply, kinds: tuple[str, ...]) -> Reply:
+def with_redacted(reply: Reply, kinds: tuple[str, ...]) -> Reply:
+    """The reply, and which kinds of secrets were replaced where any were."""
     return {**reply, "redacted": list(kinds)} if kinds else reply
 
 

@@ -1,6 +1,6 @@
 """What AgentMemory costs on this adapter and on the SDK's own filesystem one, in one run.
 
-    python bench/senselab.py [ENTRIES ...]
+    python bench/amfs_adapter.py [ENTRIES ...]
 
 Each measure goes in short rounds from one store to the next, so that whatever else the machine does
 meets all of them; a ratio is the median over the rounds. The filesystem adapter never syncs to the
