@@ -16,7 +16,8 @@ from typing import Any
 from handoff_memory.bridge import Bridge
 from handoff_memory.store import driver
 from handoff_memory.store.engine import Operation
-from handoff_memory.store.sqlite import Transaction, Writer
+from handoff_memory.store.sqlite import Writer
+from handoff_memory.store.transaction import Transaction
 from store.work import Facts, operation, source
 
 _IN_FLIGHT = 8
@@ -67,7 +68,9 @@ async def plain(path: Path, number: int, seconds: float) -> dict[str, Any]:
     def one(write: Operation[Any]) -> Any:
         conn.execute("BEGIN IMMEDIATE")
         try:
-            result = write(Transaction(conn, given.clock(), given.entropy))
+            tx = Transaction(conn, given.clock(), given.entropy)
+            result = write(tx)
+            tx.settle()
             conn.execute("COMMIT")
         except BaseException:
             if conn.in_transaction:

@@ -7,6 +7,7 @@ column that comes later belongs to a new v, and verification knows both.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 import orjson
@@ -65,19 +66,10 @@ def entry_bytes(kind: str, v: int, row: Mapping[str, Any]) -> bytes:
     Raises:
         KeyError: No such (kind, v): a newer program wrote it.
     """
-    entry: dict[str, Any] = {
-        "v": v,
-        "seq": row["seq"],
-        "kind": kind,
-        "body_commit": _hex(row["body_commit"]),
-        "prev": _hex(row["prev"]),
-    }
-    for field in FIELDS[kind, v]:
-        value = row[field]
-        entry[field] = orjson.loads(value) if field in _LISTS else value
-    return orjson.dumps(entry, option=orjson.OPT_SORT_KEYS)
+    return encoder(kind, v)([row[name] for name in columns(kind, v)])
 
 
+@cache
 def columns(kind: str, v: int) -> tuple[str, ...]:
     """The columns that an entry is made of, in the order of its keys.
 
@@ -87,6 +79,7 @@ def columns(kind: str, v: int) -> tuple[str, ...]:
     return tuple(sorted((*FIELDS[kind, v], "seq", "body_commit", "prev")))
 
 
+@cache
 def encoder(kind: str, v: int) -> Callable[[Sequence[Any]], bytes]:
     """As `entry_bytes`, of the values in the order of `columns`: for many rows of one kind."""
     names = columns(kind, v)
@@ -94,6 +87,7 @@ def encoder(kind: str, v: int) -> Callable[[Sequence[Any]], bytes]:
     blank.update({"kind": kind, "v": v})
     lists = [name for name in names if name in _LISTS]
     hashes = ("body_commit", "prev")
+    option = orjson.OPT_SORT_KEYS if lists else None  # only what is in them is not sorted yet
 
     def encode(values: Sequence[Any]) -> bytes:
         entry: dict[str, Any] = blank.copy()
@@ -103,7 +97,7 @@ def encoder(kind: str, v: int) -> Callable[[Sequence[Any]], bytes]:
                 entry[name] = digest.hex()
         for name in lists:
             entry[name] = orjson.loads(entry[name])
-        return orjson.dumps(entry)
+        return orjson.dumps(entry, option=option)
 
     return encode
 
@@ -117,7 +111,3 @@ def next_chain(chain: bytes, entry: bytes) -> bytes:
     """The chain after an entry. Source: format.md; the leaf is RFC 9162 §2.1.1."""
     leaf = sha256(b"\0" + entry).digest()
     return sha256(b"hm/chain/1\0" + chain + leaf).digest()
-
-
-def _hex(digest: bytes | None) -> str | None:
-    return None if digest is None else digest.hex()

@@ -18,6 +18,7 @@ else:
         import sqlite3 as driver
 
 Connection = driver.Connection
+Cursor = driver.Cursor
 Row = driver.Row
 DriverError = driver.Error
 connect = driver.connect
@@ -26,6 +27,9 @@ complete_statement = driver.complete_statement
 VERSION: Final[str] = driver.sqlite_version
 VERSION_INFO: Final = tuple(int(part) for part in VERSION.split("."))
 BUNDLED: Final = driver.__name__ != "sqlite3"
+# Without these each None and each bytes that is bound costs 1.4 us, for two lookups that fail.
+driver.register_adapter(bytes, bytes)
+driver.register_adapter(type(None), {None: None}.get)
 # STRICT tables came with 3.37.
 SUITABLE: Final[bool] = VERSION_INFO >= (3, 37)
 # The WAL-reset bug; while it is there, commit, checkpoint and close exclude each other (sqlite.py).

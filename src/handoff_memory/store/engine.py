@@ -25,8 +25,15 @@ class Tx(Protocol):
         """The time of this operation, microseconds since 1970 UTC."""
 
     @property
-    def known(self) -> dict[str, Any]:
+    def known(self) -> dict[object, Any]:
         """What operations of one transaction leave for those after them, who see no other."""
+
+    @property
+    def put_off(self) -> dict[object, Operation[None]]:
+        """What is done once for all operations of a transaction, by what it is about."""
+
+    def settle(self) -> None:
+        """Do what was put off: before a commit, and before anything that reads what it writes."""
 
     def random(self, size_bytes: int) -> bytes:
         """That many unpredictable bytes."""

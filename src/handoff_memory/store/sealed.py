@@ -34,10 +34,10 @@ _ROWS: Final[Mapping[str, str]] = {
 # What a version says of the one before it, against the journal's line of that one.
 _UNLINKED: Final = """
     SELECT r.seq FROM records r
-    LEFT JOIN records p ON p.project = r.project AND p.scope = r.scope AND p.key = r.key
-        AND p.version = r.version - 1
-    LEFT JOIN journal b ON b.seq = p.seq
-    WHERE r.seq > :after AND r.seq <= :upto AND r.prev IS NOT b.entry_hash"""
+    WHERE r.seq > :after AND r.seq <= :upto AND CASE WHEN r.version = 1 THEN r.prev IS NOT NULL
+        ELSE r.prev IS NOT (SELECT j.entry_hash FROM records p JOIN journal j ON j.seq = p.seq
+            WHERE p.project = r.project AND p.scope = r.scope AND p.key = r.key
+                AND p.version = r.version - 1) END"""
 _LAST_UPTO: Final = "SELECT seq FROM journal WHERE seq <= :seq ORDER BY seq DESC LIMIT 1"
 _CHAIN_AT: Final = "SELECT chain FROM journal WHERE seq = :seq"
 

@@ -6,12 +6,17 @@ from typing import Final
 
 from handoff_memory.store.engine import Row, Tx
 
+_SIGN: Final = "sessions.sign"
 _SEEN: Final = """
     INSERT INTO sessions (session, agent, pid, host, started_at, seen_at, ended_at, seq)
     VALUES (:session, :agent, :pid, :host, :at, :at, NULL, :seq)
     ON CONFLICT (session) DO UPDATE SET agent = excluded.agent, pid = excluded.pid,
         host = excluded.host, seen_at = excluded.seen_at, ended_at = NULL,
         seq = max(seq, excluded.seq)"""
+# Most signs are of a session that is known and open: then no index is touched.
+_SEEN_AGAIN: Final = """
+    UPDATE sessions SET pid = :pid, host = :host, seen_at = :at, seq = max(seq, :seq)
+    WHERE session = :session AND agent = :agent AND ended_at IS NULL"""
 _ENDED: Final = "UPDATE sessions SET ended_at = :at, seen_at = :at WHERE session = :session"
 _GET: Final = "SELECT * FROM sessions WHERE session = :session"
 _OTHERS: Final = """
@@ -29,27 +34,49 @@ _KEEP: Final = """
 
 
 def seen(tx: Tx, session: str, agent: str, *, pid: int | None, host: str | None, seq: int) -> None:
-    """A sign of life of a session; `seq` is its newest write, 0 for none."""
-    tx.run(_SEEN, session=session, agent=agent, pid=pid, host=host, at=tx.now, seq=seq)
+    """A sign of life of a session; `seq` is its newest write, 0 for none.
+
+    It is kept once for all operations of a transaction, the latest of them with the newest write.
+    """
+    seq = max(seq, tx.known.get((_SIGN, session), 0))
+    tx.known[_SIGN, session] = seq
+    sign: dict[str, object] = {
+        "session": session,
+        "agent": agent,
+        "pid": pid,
+        "host": host,
+        "at": tx.now,
+        "seq": seq,
+    }
+    tx.put_off[_SIGN, session] = lambda tx: _keep_sign(tx, sign)
+
+
+def _keep_sign(tx: Tx, sign: dict[str, object]) -> None:
+    if not tx.run(_SEEN_AGAIN, **sign):
+        tx.run(_SEEN, **sign)
 
 
 def ended(tx: Tx, session: str) -> None:
     """A session left in good order."""
+    tx.settle()
     tx.run(_ENDED, session=session, at=tx.now)
 
 
 def find(tx: Tx, session: str) -> Row | None:
     """What is known of a session."""
+    tx.settle()
     return tx.one(_GET, session=session)
 
 
 def others(tx: Tx, agent: str, session: str) -> list[Row]:
     """Sessions of the same agent that have not ended."""
+    tx.settle()
     return tx.all(_OTHERS, agent=agent, session=session)
 
 
 def agents(tx: Tx, limit: int) -> list[Row]:
     """Agents with their last sign of life, latest first."""
+    tx.settle()
     return tx.all(_AGENTS, limit=limit)
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from handoff_memory.core import errors
 from handoff_memory.core.errors import BusyError, MemoryFault
@@ -17,6 +17,7 @@ from handoff_memory.store import driver, migrate, place
 from handoff_memory.store.engine import Clock, Entropy, Operation
 from handoff_memory.store.faults import as_fault
 from handoff_memory.store.lock import ProcessLock
+from handoff_memory.store.transaction import Batch, Transaction
 
 T = TypeVar("T")
 
@@ -69,50 +70,6 @@ class Source(NamedTuple):
     looks_only: bool = False
 
 
-class Transaction:
-    """A `Tx` on a SQLite connection."""
-
-    __slots__ = ("_conn", "_entropy", "known", "now")
-
-    def __init__(
-        self,
-        conn: driver.Connection,
-        now: int,
-        entropy: Entropy,
-        known: dict[str, Any] | None = None,
-    ) -> None:
-        self._conn = conn
-        self._entropy = entropy
-        self.now = now
-        self.known: dict[str, Any] = {} if known is None else known
-
-    def random(self, size_bytes: int) -> bytes:
-        """That many unpredictable bytes."""
-        return self._entropy(size_bytes)
-
-    def one(self, sql: str, **values: object) -> Any:
-        """The first row, or None."""
-        return self._conn.execute(sql, values).fetchone()
-
-    def all(self, sql: str, **values: object) -> list[Any]:
-        """Every row."""
-        return self._conn.execute(sql, values).fetchall()
-
-    def each(self, sql: str, **values: object) -> Iterator[Any]:
-        """Row after row, without holding them all."""
-        return iter(self._conn.execute(sql, values))
-
-    def tuples(self, sql: str, **values: object) -> Iterator[tuple[Any, ...]]:
-        """As `each`, but each row a plain tuple: for walks over everything."""
-        cursor = self._conn.cursor()
-        cursor.row_factory = None
-        return iter(cursor.execute(sql, values))
-
-    def run(self, sql: str, **values: object) -> int:
-        """Execute, and say how many rows were changed."""
-        return int(self._conn.execute(sql, values).rowcount)
-
-
 class _UndoneError(Exception):
     """An operation failed, and with it the transaction that it was run in without a savepoint."""
 
@@ -142,12 +99,12 @@ class Writer:
         self._checkpointed = time.monotonic()
         self._look_at = 0.0
         self._wait_ms = -1
-        self._known: dict[str, Any] = {}
         try:
             self._conn = _opened(source, self._lock, deadline_s)
         except BaseException:
             self._lock.close()
             raise
+        self._batch = Batch(self._conn.cursor(), {}, {})
         self.watch.settle()
 
     def write(self, batch: Sequence[Operation[T]], *, until: float) -> list[T | Exception]:
@@ -191,9 +148,10 @@ class Writer:
                 raise BusyError("another process held the database for too long")
             with _faults():
                 self._begin(until)
-                self._known = {}
+                self._batch.forget()
                 try:
                     yield self._transaction()
+                    self._transaction().settle()
                     self._conn.execute("COMMIT")
                 except BaseException:
                     if self._conn.in_transaction:
@@ -283,12 +241,14 @@ class Writer:
     def _in_savepoint(self, operation: Operation[T]) -> T | Exception:
         self._conn.execute("SAVEPOINT operation")
         try:
-            result: T | Exception = operation(self._transaction())
+            tx = self._transaction()
+            result: T | Exception = operation(tx)
+            tx.settle()
         except driver.DriverError:
             raise  # a full disk ends the whole transaction: what then ran would commit on its own
         except Exception as error:  # noqa: BLE001 - one operation's fault must not undo the others
             self._conn.execute("ROLLBACK TO operation")
-            self._known.clear()
+            self._batch.forget()
             result = error
         self._conn.execute("RELEASE operation")
         self._check_open()
@@ -296,7 +256,7 @@ class Writer:
 
     def _transaction(self) -> Transaction:
         source = self._source
-        return Transaction(self._conn, source.clock(), source.entropy, self._known)
+        return Transaction(self._conn, source.clock(), source.entropy, self._batch)
 
     def _check_open(self) -> None:
         if not self._conn.in_transaction:

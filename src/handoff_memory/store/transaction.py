@@ -1,0 +1,111 @@
+"""A transaction on a SQLite connection, as operations see it."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from operator import itemgetter
+from typing import Any, Final, NamedTuple
+
+from handoff_memory.store import driver
+from handoff_memory.store.engine import Entropy, Operation
+
+_STATEMENTS: Final = 512
+_NAMED: Final = re.compile(r"'[^']*'|:(\w+)")
+
+_Values = Mapping[str, object]
+
+
+class Batch(NamedTuple):
+    """What the operations of one transaction share.
+
+    Attributes:
+        cursor: Runs statements that return nothing; a new cursor for each costs a microsecond.
+        known: As in `Tx`.
+        put_off: As in `Tx`.
+    """
+
+    cursor: driver.Cursor | driver.Connection
+    known: dict[object, Any]
+    put_off: dict[object, Operation[None]]
+
+    def forget(self) -> None:
+        """Begin anew, after what was shared has been committed or undone."""
+        self.known.clear()
+        self.put_off.clear()
+
+
+class Transaction:
+    """A `Tx` on a SQLite connection."""
+
+    __slots__ = ("_conn", "_cursor", "_entropy", "known", "now", "put_off")
+
+    def __init__(
+        self, conn: driver.Connection, now: int, entropy: Entropy, batch: Batch | None = None
+    ) -> None:
+        self._conn = conn
+        self._entropy = entropy
+        self.now = now
+        self._cursor, self.known, self.put_off = batch or Batch(conn, {}, {})
+
+    def random(self, size_bytes: int) -> bytes:
+        """That many unpredictable bytes."""
+        return self._entropy(size_bytes)
+
+    def one(self, sql: str, **values: object) -> Any:
+        """The first row, or None."""
+        numbered, in_order = _numbered(sql)
+        return self._conn.execute(numbered, in_order(values)).fetchone()
+
+    def all(self, sql: str, **values: object) -> list[Any]:
+        """Every row."""
+        numbered, in_order = _numbered(sql)
+        return self._conn.execute(numbered, in_order(values)).fetchall()
+
+    def each(self, sql: str, **values: object) -> Iterator[Any]:
+        """Row after row, without holding them all."""
+        numbered, in_order = _numbered(sql)
+        return iter(self._conn.execute(numbered, in_order(values)))
+
+    def tuples(self, sql: str, **values: object) -> Iterator[tuple[Any, ...]]:
+        """As `each`, but each row a plain tuple: for walks over everything."""
+        numbered, in_order = _numbered(sql)
+        cursor = self._conn.cursor()
+        cursor.row_factory = None
+        return iter(cursor.execute(numbered, in_order(values)))
+
+    def run(self, sql: str, **values: object) -> int:
+        """Execute, and say how many rows were changed."""
+        numbered, in_order = _numbered(sql)
+        return int(self._cursor.execute(numbered, in_order(values)).rowcount)
+
+    def settle(self) -> None:
+        """Do what was put off."""
+        while self.put_off:
+            _, operation = self.put_off.popitem()
+            operation(self)
+
+
+@lru_cache(_STATEMENTS)
+def _numbered(sql: str) -> tuple[str, Callable[[_Values], tuple[object, ...]]]:
+    """A statement with numbers for its names, and what puts values into their order.
+
+    The driver asks SQLite for each name at each call, which takes longer than binding the value.
+    """
+    names: list[str] = []
+
+    def number(match: re.Match[str]) -> str:
+        name = match[1]
+        if name is None:  # a text
+            return match[0]
+        if name not in names:
+            names.append(name)
+        return f"?{names.index(name) + 1}"
+
+    numbered = _NAMED.sub(number, sql)
+    return numbered, _picker(names)
+
+
+def _picker(names: list[str]) -> Callable[[_Values], tuple[object, ...]]:
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda values: tuple(values[name] for name in names)

@@ -1,0 +1,91 @@
+"""What operations of one transaction share, and how a statement's names become numbers."""
+
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from actors import Clock
+from handoff_memory.core.errors import NotFoundError
+from handoff_memory.settings import Settings
+from handoff_memory.store import sessions
+from handoff_memory.store.engine import Operation, Tx
+from handoff_memory.store.sqlite import Source, Writer
+
+
+@pytest.fixture
+def writer(settings: Settings) -> Iterator[Writer]:
+    writer = Writer(
+        Source(settings.database, False, Clock(), random.Random(1).randbytes), deadline_s=5
+    )
+    yield writer
+    writer.close()
+
+
+def write(writer: Writer, *batch: Operation[object]) -> list[object]:
+    return list(writer.write(batch, until=time.monotonic() + 5))
+
+
+def sign(seq: int, session: str = "s_1") -> Operation[None]:
+    return lambda tx: sessions.seen(tx, session, "a", pid=1, host="h", seq=seq)
+
+
+def newest_write(tx: Tx) -> int:
+    found = sessions.find(tx, "s_1")
+    return int(found["seq"]) if found else -1
+
+
+def test_a_name_stands_for_one_value_wherever_it_stands(writer: Writer) -> None:
+    sql = "SELECT :b AS b, :a AS a, :b || ':a' || ' :b' AS text, '' AS empty WHERE :a = :a"
+
+    found = writer.read(lambda tx: tx.one(sql, a=1, b="x"))
+
+    assert tuple(found) == ("x", 1, "x:a :b", "")
+
+
+def test_a_value_without_a_name_in_the_statement_is_passed_by(writer: Writer) -> None:
+    (row,) = writer.read(lambda tx: tx.all("SELECT :a AS a", a=b"\0", other=None))
+
+    assert row["a"] == b"\0"
+
+
+def test_a_statement_without_its_value_is_refused(writer: Writer) -> None:
+    with pytest.raises(KeyError):
+        writer.read(lambda tx: tx.one("SELECT :a, :b", a=1))
+
+
+def test_signs_of_life_of_one_batch_are_one_with_the_newest_write(writer: Writer) -> None:
+    write(writer, sign(5), sign(9), sign(0), sign(3, "s_2"))
+
+    assert writer.read(newest_write) == 9
+
+
+def test_an_operation_reads_the_signs_of_those_before_it(writer: Writer) -> None:
+    _, seen, _, later = write(writer, sign(5), newest_write, sign(7), newest_write)
+
+    assert (seen, later) == (5, 7)
+
+
+def test_a_session_that_left_comes_back_with_its_next_sign(writer: Writer) -> None:
+    def left(tx: Tx) -> object:
+        found = sessions.find(tx, "s_1")
+        return found and found["ended_at"]
+
+    write(writer, sign(1), lambda tx: sessions.ended(tx, "s_1"))
+    assert writer.read(left) is not None
+
+    write(writer, sign(2))
+    assert writer.read(left) is None
+    assert writer.read(newest_write) == 2
+
+
+def test_the_sign_of_an_operation_that_failed_is_undone_with_it(writer: Writer) -> None:
+    def fail(tx: Tx) -> None:
+        sign(99)(tx)
+        raise NotFoundError("nothing there")
+
+    _, failed, _ = write(writer, sign(5), fail, sign(6))
+
+    assert isinstance(failed, NotFoundError)
+    assert writer.read(newest_write) == 6
