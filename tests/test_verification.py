@@ -1,4 +1,4 @@
-"""Two processes report what one does, in the same order, on a sound database and on another."""
+"""Two processes, and two threads, report what one does alone, on a sound database and another."""
 
 from __future__ import annotations
 
@@ -30,6 +30,25 @@ def source(local: Local, scout: Agent) -> Source:
     for number in range(40):
         scout.write(f"s/k{number}", number)
     return local._source
+
+
+@pytest.mark.parametrize("forge", [False, True])
+def test_two_threads_find_what_one_does(local: Local, source: Source, forge: bool) -> None:
+    if forge:
+        subprocess.run([sys.executable, "-c", FORGE, str(source.path)], check=True)
+
+    report = verification.in_one(source, local.read)
+
+    assert report["ok"] is not forge
+    assert report == local.read(verify.verify)
+
+
+def test_one_thread_finishes_alone_where_the_second_cannot(
+    local: Local, source: Source, tmp_path: Path
+) -> None:
+    report = verification.in_one(source._replace(path=tmp_path / "gone"), local.read)
+
+    assert report == local.read(verify.verify)
 
 
 def test_two_processes_find_a_sound_database_sound(local: Local, source: Source) -> None:

@@ -74,33 +74,30 @@ class Amfs:
 
 
 class Ours:
-    """Our operations on one writing and one reading connection, each write synced."""
+    """Our operations on the connection that a process reads and writes by, each write synced."""
 
     def __init__(self, folder: Path) -> None:
-        from handoff_memory.store.sqlite import Reader, Writer
-        from store.work import source
+        from handoff_memory.core.names import Name
+        from handoff_memory.services import reading
+        from handoff_memory.store.sqlite import Writer
+        from store import work
 
-        given = source(folder / "ours.db", durable=True)
-        self._writer = Writer(given, deadline_s=10)
-        self._reader = Reader(given, self._writer.watch)
+        self._writer = Writer(work.source(folder / "ours.db", durable=True), deadline_s=10)
+        self._operation = work.operation
+        self._of = lambda scope, key: (
+            lambda tx: reading.read(tx, work.WHO, work.LIMITS, Name(scope, key))
+        )
 
     def write(self, scope: str, key: str, value: dict[str, Any]) -> None:
         """Write a version."""
-        from store.work import operation
-
-        one = operation({"scope": scope, "key": key, "value": value})
+        one = self._operation({"scope": scope, "key": key, "value": value})
         (done,) = self._writer.write([one], until=time.monotonic() + 10)
         if isinstance(done, Exception):
             raise done
 
     def read(self, scope: str, key: str) -> object:
         """Read the current version."""
-        from handoff_memory.core.names import Name
-        from handoff_memory.services import reading
-        from store.work import LIMITS, WHO
-
-        name = Name(scope, key)
-        return self._reader.read(lambda tx: reading.read(tx, WHO, LIMITS, name))
+        return self._writer.read(self._of(scope, key))
 
 
 class Arm:

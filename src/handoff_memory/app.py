@@ -228,9 +228,8 @@ class Local:
         Raises:
             DatabaseMissingError: There is none at that place.
         """
-        if self._reader is None:
-            self._reader = self._opened_reader()
-        return self._reader.read(operation)
+        # What the writer has just written is at hand there; a reader would fetch it anew.
+        return (self._writer or self._reader or self._opened()).read(operation)
 
     def verify(self, progress: "Progress") -> "Reply":
         """The report of `services.verify`, also where the file itself is damaged.
@@ -279,14 +278,14 @@ class Local:
             if connection is not None:
                 connection.close()
 
-    def _opened_reader(self) -> Reader:
+    def _opened(self) -> Reader | Writer:
         _require(self.settings.database)
-        if self._writer is None:
-            reader = Reader(self._source)
-            if reader.is_current:
-                return reader
-            reader.close()
-        return Reader(self._source, self._opened_writer().watch)
+        reader = Reader(self._source)
+        if reader.is_current:
+            self._reader = reader
+            return reader
+        reader.close()
+        return self._opened_writer()
 
     def _opened_writer(self) -> Writer:
         if self._writer is None:

@@ -1,15 +1,17 @@
-"""A verification in two processes where that pays: a part of it shares nothing with the rest.
+"""A verification in two threads, or two processes where that pays.
 
-Python checks hashes on one core at a time, and threads gain nothing for small rows (measured: 0.7
-times). So a second process walks the first lines and asks SQLite about the file, on a snapshot of
-its own: those lines never change, and what it asks of caches holds on any snapshot.
+What is asked of SQLite shares nothing with the walk over hashes and chain, and SQLite answers
+without the interpreter's lock: a thread asks it meanwhile. Python checks hashes on one core at a
+time, and threads gain nothing for small rows there (measured: 0.7 times). So for many lines a
+second process asks, and walks the first lines as well. Both have a snapshot of their own: lines
+never change, and what is asked of caches holds on any snapshot.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,7 +28,7 @@ from handoff_memory.store.sqlite import Reader, Source
 Read = Callable[[Operation[Reply]], Reply]
 
 PAYS_FROM: Final = 30_000  # lines: below, starting a process takes longer than it saves
-_SHARE: Final = 4  # a fifth of the walk beside the file's check takes as long as the other four
+_SHARE: Final = 0.3  # so much of the walk beside what is asked takes as long as the rest
 
 
 def whole(source: Source, read: Read, total: int, *, progress: Progress) -> Reply:
@@ -39,22 +41,36 @@ def whole(source: Source, read: Read, total: int, *, progress: Progress) -> Repl
         progress: Told how many of how many journal lines are checked.
     """
     if total < PAYS_FROM or (os.cpu_count() or 1) < 2:
-        return read(lambda tx: verify.verify(tx, progress=progress))
+        return in_one(source, read, progress=progress)
     return in_two(source, read, total, progress=progress)
+
+
+def in_one(source: Source, read: Read, *, progress: Progress = lambda done, total: None) -> Reply:
+    """The report made by one process, in two threads."""
+    with ThreadPoolExecutor(1) as pool:
+        return _report(pool, source, read, 0, progress)
 
 
 def in_two(
     source: Source, read: Read, total: int, *, progress: Progress = lambda done, total: None
 ) -> Reply:
     """The report made by two processes; by one if the second fails."""
-    upto = read(lambda tx: {"seq": sealed.last_upto(tx, total // (_SHARE + 1))})["seq"]
+    upto = read(lambda tx: {"seq": sealed.last_upto(tx, int(total * _SHARE))})["seq"]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        other = pool.submit(_beside, source.path, upto)
-        return read(
-            lambda tx: verify.verify(
-                tx, progress=progress, upto=upto, aside=lambda tx: _taken(tx, other, upto)
-            )
-        )
+        return _report(pool, source, read, upto, progress)
+
+
+def _report(pool: Executor, source: Source, read: Read, upto: int, progress: Progress) -> Reply:
+    other = pool.submit(_beside, source.path, upto)
+
+    def aside(tx: Tx) -> Aside:
+        try:
+            found = other.result()
+        except BrokenProcessPool:
+            found = None
+        return found or verify.beside(tx, upto)
+
+    return read(lambda tx: verify.verify(tx, progress=progress, upto=upto, aside=aside))
 
 
 def _beside(path: Path, upto: int) -> Aside | None:
@@ -66,11 +82,3 @@ def _beside(path: Path, upto: int) -> Aside | None:
             reader.close()
     except MemoryFault:
         return None  # the first process meets it, too, and reports it
-
-
-def _taken(tx: Tx, other: Future[Aside | None], upto: int) -> Aside:
-    try:
-        found = other.result()
-    except BrokenProcessPool:
-        found = None
-    return found or verify.beside(tx, upto)

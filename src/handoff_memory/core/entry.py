@@ -4,15 +4,13 @@ docs/format.md has the same in prose, with test vectors. A field is never added 
 column that comes later belongs to a new v, and verification knows both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
-from handoff_memory.core.digest import sha256
+from handoff_memory.core.digest import ready, sha256
 
 GENESIS: Final = bytes(32)
 HASH_BYTES: Final = 32
@@ -49,10 +47,15 @@ FIELDS: Final[Mapping[tuple[str, int], tuple[str, ...]]] = {
 # Kept as canonical JSON text in their column, hashed as the list they are.
 _LISTS: Final = frozenset({"tags", "pins"})
 
+_BODY: Final = b"hm/body/1\0"
+_ENTRY: Final = b"hm/entry/1\0"
+_CHAIN: Final = b"hm/chain/1\0"
+_LEAF: Final = b"\0"
+
 
 def commit_body(salt: bytes, body: bytes) -> bytes:
     """The salted commitment to a body: it stays valid when body and salt are erased."""
-    return sha256(b"hm/body/1\0" + salt + body).digest()
+    return sha256(_BODY + salt + body).digest()
 
 
 def entry_bytes(kind: str, v: int, row: Mapping[str, Any]) -> bytes:
@@ -87,7 +90,7 @@ def encoder(kind: str, v: int) -> Callable[[Sequence[Any]], bytes]:
     blank.update({"kind": kind, "v": v})
     lists = [name for name in names if name in _LISTS]
     hashes = ("body_commit", "prev")
-    option = orjson.OPT_SORT_KEYS if lists else None  # only what is in them is not sorted yet
+    option = orjson.OPT_SORT_KEYS if lists else None  # what is in them may not be sorted
 
     def encode(values: Sequence[Any]) -> bytes:
         entry: dict[str, Any] = blank.copy()
@@ -104,10 +107,45 @@ def encoder(kind: str, v: int) -> Callable[[Sequence[Any]], bytes]:
 
 def entry_hash(entry: bytes) -> bytes:
     """The hash of an entry, shown as `hash` in every reply."""
-    return sha256(b"hm/entry/1\0" + entry).digest()
+    return sha256(_ENTRY + entry).digest()
 
 
 def next_chain(chain: bytes, entry: bytes) -> bytes:
     """The chain after an entry. Source: format.md; the leaf is RFC 9162 §2.1.1."""
-    leaf = sha256(b"\0" + entry).digest()
-    return sha256(b"hm/chain/1\0" + chain + leaf).digest()
+    leaf = sha256(_LEAF + entry).digest()
+    return sha256(_CHAIN + chain + leaf).digest()
+
+
+class Hashes(NamedTuple):
+    """What a row and its journal line hold where nothing was altered.
+
+    Attributes:
+        commit: The commitment to the body; no bytes at all where half of what it covers is gone.
+        entry: The hash of the entry.
+        chain: The chain after it.
+    """
+
+    commit: bytes | None
+    entry: bytes
+    chain: bytes
+
+
+def hasher(
+    kind: str, v: int
+) -> Callable[[bytes | None, bytes | None, Sequence[Any], bytes], Hashes]:
+    """What makes the `Hashes` of salt, body, the values of `columns`, and the chain before."""
+    encode, sha = encoder(kind, v), ready()
+
+    def hashes(
+        salt: bytes | None, body: bytes | None, values: Sequence[Any], chain: bytes
+    ) -> Hashes:
+        data = encode(values)
+        commit: bytes | None
+        if salt is not None and body is not None:
+            commit = sha(_BODY + salt + body).digest()
+        else:
+            commit = None if salt is body else b""
+        leaf = sha(_LEAF + data).digest()
+        return Hashes(commit, sha(_ENTRY + data).digest(), sha(_CHAIN + chain + leaf).digest())
+
+    return hashes

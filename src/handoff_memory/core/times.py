@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from handoff_memory.core import lazy
 from handoff_memory.core.errors import InvalidArgumentError
 
 SECOND = 1_000_000
+_DAY = 86_400 * SECOND
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AGE = lazy.pattern(r"(\d{1,6})\s*([smhdw])")
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -15,8 +17,16 @@ _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 def iso(at_us: int) -> str:
     """ISO 8601 UTC with milliseconds, such as `2026-11-30T16:03:11.042Z`."""
-    moment = _EPOCH + timedelta(microseconds=at_us)
-    return moment.isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    days, us = divmod(at_us, _DAY)
+    seconds, us = divmod(us, SECOND)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    return f"{_date(days)}T{hour:02}:{minute:02}:{second:02}.{us // 1000:03}Z"
+
+
+@lru_cache(64)
+def _date(days: int) -> str:
+    return (_EPOCH + timedelta(days=days)).date().isoformat()
 
 
 def parse(text: str, now_us: int) -> int:

@@ -40,24 +40,48 @@ class _Line(NamedTuple):
 
 
 class _Rows:
-    """The rows of a kind, met in step with the journal."""
+    """The rows of a kind, met in step with the journal.
+
+    Attributes:
+        next: The row that is met next.
+        count: How many were met in a line.
+    """
+
+    __slots__ = ("_kind", "_rows", "count", "hashes", "next")
 
     def __init__(self, tx: Tx, kind: str, span: Span) -> None:
-        self.encode = entry.encoder(kind, 1)
+        self.hashes = entry.hasher(kind, 1)
+        self.count = 0
         self._kind = kind
         self._rows: Iterator[tuple[Any, ...]] = sealed.rows(tx, kind, span)
-        self._next = next(self._rows, None)
+        self.next = next(self._rows, None)
+
+    def is_sound(self, line: tuple[Any, ...], chain: bytes) -> bool:
+        """Whether the next row is of that line, and everything about both holds; it is met then."""
+        row = self.next
+        if row is None or row[0] != line[0]:
+            return False
+        try:
+            expected = self.hashes(row[1], row[2], row[_OF_ROW:], chain)
+        except (TypeError, ValueError, AttributeError):
+            return False
+        if expected != (row[3], line[3], line[4]) or line[2] != 1:
+            return False
+        self.next = next(self._rows, None)
+        self.count += 1
+        return True
 
     def take(self, seq: int, found: list[Finding]) -> tuple[Any, ...] | None:
         """The row with that seq; rows before it, that no journal line named, are findings."""
-        row = self._next
+        row = self.next
         while row is not None and row[0] < seq:
             found.append(findings.of_row(self._kind, named(self._kind, row), _STRAY))
             row = next(self._rows, None)
         if row is None or row[0] != seq:
-            self._next = row
+            self.next = row
             return None
-        self._next = next(self._rows, None)
+        self.next = next(self._rows, None)
+        self.count += 1
         return row
 
 
@@ -78,44 +102,38 @@ def walk(tx: Tx, span: Span, *, chain: bytes, progress: Progress = lambda _: Non
     found: list[Finding] = []
     rows = {kind: _Rows(tx, kind, span) for kind in sealed.KINDS}
     unlinked = sealed.unlinked(tx, span)
-    checked = dict.fromkeys(("journal", *sealed.KINDS), 0)
-    expected = span.after + 1
+    expected, met = span.after + 1, 0
     for line in sealed.lines(tx, span):
-        seq, kind = line[0], line[1]
-        if seq != expected:
-            found.append(_of_line(expected, f"lines {expected} to {seq - 1} are missing"))
-        if kind not in rows:
-            found.append(_of_line(seq, f"unknown kind {kind!r}"))
-        elif (row := rows[kind].take(seq, found)) is None:
-            found.append(_missing(tx, _Line(*line)))
-        else:
-            if seq != expected or seq in unlinked or not _is_sound(rows[kind], line, row, chain):
-                known = chain if seq == expected else None
-                found += _problems(_Line(*line), row, known, is_linked=seq not in unlinked)
-            checked[kind] += 1
-        expected, chain = seq + 1, line[4]
-        checked["journal"] += 1
+        seq, of_kind = line[0], rows.get(line[1])
+        if not (
+            of_kind is not None
+            and seq == expected
+            and seq not in unlinked
+            and of_kind.is_sound(line, chain)
+        ):
+            known = chain if seq == expected else None
+            found += _of_broken(tx, _Line(*line), of_kind, known, is_linked=seq not in unlinked)
+            if seq != expected:
+                found.append(_of_line(expected, f"lines {expected} to {seq - 1} are missing"))
+        expected, chain, met = seq + 1, line[4], met + 1
         if seq % _STEP == 0:
             progress(seq)
     for of_kind in rows.values():
         of_kind.take(sealed.END + 1, found)
+    checked = {"journal": met, **{kind: of_kind.count for kind, of_kind in rows.items()}}
     return Walked(sorted(found, key=lambda one: one.seq), checked)
 
 
-def _is_sound(rows: _Rows, line: tuple[Any, ...], row: tuple[Any, ...], chain: bytes) -> bool:
-    """Whether everything about a row holds; where it does not, `_problems` says what."""
-    _, salt, body, commit = row[:_OF_ROW]
-    if commit is None:
-        if salt is not None or body is not None:
-            return False
-    elif salt is None or body is None or entry.commit_body(salt, body) != commit:
-        return False
-    try:
-        data = rows.encode(row[_OF_ROW:])
-    except (TypeError, ValueError, AttributeError):
-        return False
-    digest, after = entry.entry_hash(data), entry.next_chain(chain, data)
-    return line[2:] == (1, digest, after)
+def _of_broken(
+    tx: Tx, line: _Line, rows: _Rows | None, chain: bytes | None, *, is_linked: bool
+) -> list[Finding]:
+    """What is wrong with a line, its row, and rows before it."""
+    if rows is None:
+        return [_of_line(line.seq, f"unknown kind {line.kind!r}")]
+    found: list[Finding] = []
+    if (row := rows.take(line.seq, found)) is None:
+        return [*found, _missing(tx, line)]
+    return [*found, *_problems(line, row, chain, is_linked=is_linked)]
 
 
 def _problems(

@@ -163,11 +163,14 @@ class Watch:
         self._path, self._wal_path = str(path.absolute()), f"{path.absolute()}-wal"
         self._database = _identity(self._path)
         self._wal: Identity | None = None
+        self._as_it_was: tuple[int, ...] = ()
         self.check()
 
     def settle(self) -> None:
         """Record the -wal, once SQLite has made it. While the database is open, it stays."""
         self._wal = _identity(self._wal_path)
+        known = (self._database, self._wal)
+        self._as_it_was = tuple(n for one in known if one for n in (one.inode, one.device))
 
     def check(self) -> None:
         """Look at both names; a file that was moved away and back again is fine.
@@ -175,6 +178,8 @@ class Watch:
         Raises:
             DatabaseMissingError, DatabaseReplacedError
         """
+        if self._is_as_it_was():
+            return
         found = _identity(self._path)
         if found is None or self._database is None:
             raise errors.DatabaseMissingError(f"{_shown(self._path)} is gone")
@@ -183,6 +188,14 @@ class Watch:
         wal = self._wal and _identity(self._wal_path)
         if self._wal and not (wal and wal.is_same(self._wal)):
             raise errors.DatabaseReplacedError(f"{_shown(self._wal_path)} was removed while in use")
+
+    def _is_as_it_was(self) -> bool:
+        # What nearly every look finds, in a third of the time that it takes to say what else.
+        try:
+            found, wal = os.lstat(self._path), os.lstat(self._wal_path)
+        except OSError:
+            return False
+        return (found.st_ino, found.st_dev, wal.st_ino, wal.st_dev) == self._as_it_was
 
 
 def _identity(path: str) -> Identity | None:

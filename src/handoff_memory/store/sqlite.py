@@ -140,9 +140,10 @@ class Writer:
         Raises:
             StorageError: Nothing was committed.
         """
-        if time.monotonic() >= self._look_at:
+        now = time.monotonic()
+        if now >= self._look_at:
             self.watch.check()
-        patience = max(0.0, until - time.monotonic())
+        patience = max(0.0, until - now)
         with self._lock.held(patience / 2) as held:
             if not held and driver.WAL_RESET_BUG:
                 raise BusyError("another process held the database for too long")
@@ -158,6 +159,7 @@ class Writer:
                         self._conn.execute("ROLLBACK")
                     raise
         self.watch.check()  # a file that was deleted meanwhile took the commit with it
+        self._look_at = time.monotonic() + _LOOK_EVERY_S
 
     def read(self, operation: Operation[T], *, is_one_query: bool = False) -> T:
         """Run one operation on a snapshot; what this connection wrote last is at hand.
@@ -286,6 +288,7 @@ class Reader:
         self._source = source
         self._watch = watch or place.Watch(source.path)
         self._watch.check()
+        self._look_at = 0.0
         with _faults():
             self._conn = _connected(source)
             self._conn.execute(f"PRAGMA busy_timeout = {_READ_PATIENCE_MS}")
@@ -299,7 +302,10 @@ class Reader:
         Raises:
             StorageError: The file cannot serve.
         """
-        self._watch.check()
+        now = time.monotonic()
+        if now >= self._look_at:  # looking costs as much as a small read
+            self._watch.check()
+            self._look_at = now + _LOOK_EVERY_S
         return _on_snapshot(self._conn, self._source, operation)
 
     def close(self) -> None:
