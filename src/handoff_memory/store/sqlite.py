@@ -140,10 +140,8 @@ class Writer:
         Raises:
             StorageError: Nothing was committed.
         """
-        now = time.monotonic()
-        if now >= self._look_at:
-            self.watch.check()
-        patience = max(0.0, until - now)
+        self.watch.check()
+        patience = max(0.0, until - time.monotonic())
         with self._lock.held(patience / 2) as held:
             if not held and driver.WAL_RESET_BUG:
                 raise BusyError("another process held the database for too long")
