@@ -69,7 +69,8 @@ class Tallies:
     def taken(self, names: Set[EntryName]) -> Iterator[Counter[EntryName]]:
         """Recalls of entries that are about to get a new version; given back if that fails."""
         with self.lock:
-            taken = Counter({name: self.recalls.pop(name) for name in names & self.recalls.keys()})
+            read = [name for name in names if name in self.recalls]
+            taken = Counter({name: self.recalls.pop(name) for name in read})
         try:
             yield taken
         except BaseException:

@@ -30,6 +30,7 @@ BRANCH: Final = "main"
 SOURCE: Final = "AMFS"
 _AT_ONCE: Final = 2000
 _REMEMBERED: Final = 4096
+_CAUGHT_UP: Final = "amfs.caught_up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,11 +145,10 @@ def catch_up(tx: Tx) -> None:
 
 def head(tx: Tx, name: EntryName) -> Row | None:
     """The newest version of an entry, in a write transaction, which catches up where it must."""
-    try:
-        return amfs.current(tx, name)
-    except amfs.BehindError:
+    if _CAUGHT_UP not in tx.known:  # from here on only this transaction writes
         catch_up(tx)
-        return amfs.current(tx, name)
+        tx.known[_CAUGHT_UP] = True
+    return amfs.newest(tx, name)
 
 
 def append(  # noqa: PLR0913 - one keyword a part of the version

@@ -213,6 +213,11 @@ def current(tx: Tx, name: EntryName) -> Row | None:
     return None if found["version"] is None else found
 
 
+def newest(tx: Tx, name: EntryName) -> Row | None:
+    """The newest version of an entry on the map."""
+    return tx.one(_HEAD, **name.columns())
+
+
 def version(tx: Tx, name: EntryName, number: int) -> Row | None:
     """One version of an entry."""
     return tx.one(_VERSION, **name.columns(), version=number)
