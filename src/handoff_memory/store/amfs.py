@@ -16,12 +16,11 @@ _COLUMNS: Final = """
     SELECT v.project, v.branch, v.path, v.key, v.version, v.recalls, v.entry, v.record,
         e.writer, e.body AS fields, r.body AS value, r.agent, r.session, r.at, r.expires_at,
         COALESCE(o.confidence, r.confidence) AS confidence"""
-_FROM: Final = """
-    FROM amfs_versions v
+_BESIDE: Final = """
     LEFT JOIN amfs_entries e ON e.seq = v.entry
     LEFT JOIN records r ON r.seq = v.record
     LEFT JOIN opinions o ON o.seq = v.record"""
-_ROWS: Final = _COLUMNS + _FROM
+_ROWS: Final = f"{_COLUMNS} FROM amfs_versions v {_BESIDE}"
 _HEAD: Final = f"{_ROWS} WHERE {_NAME} ORDER BY v.version DESC LIMIT 1"
 _VERSION: Final = f"{_ROWS} WHERE {_NAME} AND v.version = :version"
 _SUPERSEDED: Final = """
@@ -58,13 +57,13 @@ _FOREIGN: Final = """
 _BEHIND: Final = f"""
     SELECT r.seq FROM records r WHERE r.seq = (SELECT max(seq) FROM records)
         AND r.seq > (SELECT seq FROM amfs_adopted) AND {_FOREIGN}"""  # noqa: S608 - constants of this module
-# The newest version and whether it is, in one query: who reads a version asks nothing else. The
-# second tells it also where there is none.
-_HEAD_AND_BEHIND: Final = f"""{_COLUMNS}, EXISTS ({_BEHIND}) AS behind {_FROM}
-    WHERE {_NAME} ORDER BY v.version DESC LIMIT 1"""
-_HEAD_IF_CURRENT: Final = f"""
-    SELECT h.*, b.behind FROM (SELECT EXISTS ({_BEHIND}) AS behind) b
-    LEFT JOIN ({_HEAD}) h"""  # noqa: S608 - constants of this module
+# The newest version and whether it is, in one row that is there also where no version is: who reads
+# an entry asks nothing else.
+_HEAD_AND_BEHIND: Final = f"""{_COLUMNS}, EXISTS ({_BEHIND}) AS behind
+    FROM (SELECT 1)
+    LEFT JOIN amfs_versions v ON {_NAME} AND v.version = (
+        SELECT max(v.version) FROM amfs_versions v WHERE {_NAME})
+    {_BESIDE}"""  # noqa: S608 - constants of this module
 _RECORDS: Final = f"""
     SELECT r.seq, r.project, r.scope, r.key FROM records r
     WHERE r.seq > (SELECT seq FROM amfs_adopted) AND {_FOREIGN} ORDER BY r.seq LIMIT :limit"""  # noqa: S608 - constants of this module
@@ -206,8 +205,7 @@ def current(tx: Tx, name: EntryName) -> Row | None:
     Raises:
         BehindError: It may not be; the version map has to catch up.
     """
-    columns = name.columns()
-    found = tx.one(_HEAD_AND_BEHIND, **columns) or tx.one(_HEAD_IF_CURRENT, **columns)
+    found = tx.one(_HEAD_AND_BEHIND, **name.columns())
     if found is None or found["behind"]:
         raise BehindError
     return None if found["version"] is None else found
