@@ -18,8 +18,9 @@ from pathlib import Path
 from store.figures import Figure, conditions, table
 
 import handoff_memory
-from store import batches, growth, peers, processes, soak, stdio, verifying
+from store import batches, growth, peers, plot, processes, soak, stdio, verifying
 
+_ROOT = Path(__file__).resolve().parent.parent
 Section = Callable[[Path], list[Figure]]
 
 
@@ -52,6 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small sizes, about a minute")
     parser.add_argument("--json", action="store_true", help="one document instead of a table")
+    parser.add_argument("--write", action="store_true", help="keep the figures and their picture")
     parser.add_argument("--only", nargs="*", default=[], help="sections by name")
     parser.add_argument("--largest", type=int, default=1_000_000, help="versions in growth")
     parser.add_argument("--soak", type=int, default=0, metavar="CALLS", help="100000, say")
@@ -70,11 +72,15 @@ def main() -> None:
                 figures += found
                 if not given.json:
                     print(table(found), flush=True)
+    told = {"conditions": conditions(), "figures": [figure.plain() for figure in figures]}
     if given.json:
-        plain = [figure.plain() for figure in figures]
-        print(json.dumps({"conditions": conditions(), "figures": plain}, indent=2))
+        print(json.dumps(told, indent=2))
     else:
-        print(", ".join(f"{name} {value}" for name, value in conditions().items()))
+        print(", ".join(f"{name} {value}" for name, value in told["conditions"].items()))
+    if given.write:
+        (_ROOT / "bench/results/store.json").write_text(json.dumps(told, indent=2) + "\n", "utf-8")
+        if not plot.draw(figures, _ROOT / "docs/store.png"):
+            print("the picture needs the extra: pip install -e '.[bench]'", file=sys.stderr)
     sys.exit(not all(figure.holds for figure in figures))
 
 

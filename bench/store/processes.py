@@ -7,6 +7,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,10 @@ def measure(folder: Path, *, seconds: float, rounds: int) -> list[Figure]:
 
     lost = sum(row["lost"] for row in found["ours"])
     failed = sum(row["failed"] for row in found["plain"])
-    told = f"ours lost {lost:.0f} of what it acknowledged; plain had {failed:.0f} errors"
+    told = (
+        f"ours lost {lost:.0f} of what it acknowledged; plain had {failed:.0f} errors; "
+        f"a sync takes {_sync_ms(folder):.2f} ms here"
+    )
     return [
         Figure(
             "4 processes x 8 in flight, durable: writes",
@@ -45,6 +49,19 @@ def measure(folder: Path, *, seconds: float, rounds: int) -> list[Figure]:
         Figure("… share of the busiest by that of the least busy", median("ours", "share"), 1.0,
                "x", 1.3, at_most=True, note=f"plain {median('plain', 'share'):.1f}"),
     ]  # fmt: skip
+
+
+def _sync_ms(folder: Path) -> float:
+    """Median of what a file of some pages takes to reach the disk: what a group of writes saves."""
+    times = []
+    with (folder / "sync").open("wb") as file:
+        for _ in range(100):
+            file.write(bytes(64 << 10))
+            file.flush()
+            began = time.perf_counter()
+            os.fsync(file.fileno())
+            times.append(time.perf_counter() - began)
+    return statistics.median(times) * 1000
 
 
 def _window(arm: str, path: Path, seconds: float) -> dict[str, float]:

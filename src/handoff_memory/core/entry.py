@@ -6,7 +6,7 @@ column that comes later belongs to a new v, and verification knows both.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, TypeAlias
 
 import orjson
 
@@ -44,8 +44,9 @@ FIELDS: Final[Mapping[tuple[str, int], tuple[str, ...]]] = {
         *("project", "namespace", "branch", "type", "name", "stamp"),
     ),
 }
-# Kept as canonical JSON text in their column, hashed as the list they are.
+# Kept as canonical JSON text in their column, hashed as the list they are, of texts or of objects.
 _LISTS: Final = frozenset({"tags", "pins"})
+_OF_OBJECTS: Final = "pins"
 
 _BODY: Final = b"hm/body/1\0"
 _ENTRY: Final = b"hm/entry/1\0"
@@ -89,15 +90,15 @@ def encoder(kind: str, v: int) -> Callable[[Sequence[Any]], bytes]:
     blank: dict[str, Any] = dict.fromkeys(sorted((*names, "kind", "v")))
     blank.update({"kind": kind, "v": v})
     lists = [name for name in names if name in _LISTS]
-    hashes = ("body_commit", "prev")
-    option = orjson.OPT_SORT_KEYS if lists else None  # what is in them may not be sorted
+    option = orjson.OPT_SORT_KEYS if _OF_OBJECTS in lists else None  # all else is sorted here
 
     def encode(values: Sequence[Any]) -> bytes:
         entry: dict[str, Any] = blank.copy()
         entry.update(zip(names, values, strict=True))
-        for name in hashes:
-            if (digest := entry[name]) is not None:
-                entry[name] = digest.hex()
+        if (commit := entry["body_commit"]) is not None:
+            entry["body_commit"] = commit.hex()
+        if (prev := entry["prev"]) is not None:
+            entry["prev"] = prev.hex()
         for name in lists:
             entry[name] = orjson.loads(entry[name])
         return orjson.dumps(entry, option=option)
@@ -116,24 +117,17 @@ def next_chain(chain: bytes, entry: bytes) -> bytes:
     return sha256(_CHAIN + chain + leaf).digest()
 
 
-class Hashes(NamedTuple):
-    """What a row and its journal line hold where nothing was altered.
-
-    Attributes:
-        commit: The commitment to the body; no bytes at all where half of what it covers is gone.
-        entry: The hash of the entry.
-        chain: The chain after it.
-    """
-
-    commit: bytes | None
-    entry: bytes
-    chain: bytes
+# Commitment to the body, hash of the entry, and the chain after it.
+Hashes: TypeAlias = tuple[bytes | None, bytes, bytes]
 
 
 def hasher(
     kind: str, v: int
 ) -> Callable[[bytes | None, bytes | None, Sequence[Any], bytes], Hashes]:
-    """What makes the `Hashes` of salt, body, the values of `columns`, and the chain before."""
+    """What makes the hashes of a row from salt, body, values of `columns`, and the chain before.
+
+    The commitment is no bytes at all where half of what it covers is gone.
+    """
     encode, sha = encoder(kind, v), ready()
 
     def hashes(
@@ -146,6 +140,6 @@ def hasher(
         else:
             commit = None if salt is body else b""
         leaf = sha(_LEAF + data).digest()
-        return Hashes(commit, sha(_ENTRY + data).digest(), sha(_CHAIN + chain + leaf).digest())
+        return commit, sha(_ENTRY + data).digest(), sha(_CHAIN + chain + leaf).digest()
 
     return hashes
