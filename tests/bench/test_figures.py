@@ -1,7 +1,6 @@
 """Whether a figure holds, how far it is from what was asked, and the lines of the picture."""
 
 import pytest
-
 from store.figures import Figure
 from store.plot import grown, margin
 

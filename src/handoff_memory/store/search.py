@@ -185,7 +185,8 @@ class Filter(NamedTuple):
 
 def add(tx: Tx, seq: int, text: Text) -> None:
     """Index the current version of a record."""
-    tx.run(_ADD_CURRENT, seq=seq, **text._asdict())
+    name, tags, source, value = text
+    tx.run(_ADD_CURRENT, seq=seq, name=name, tags=tags, source=source, text=value)
 
 
 def supersede(tx: Tx, seq: int, text: Text) -> None:

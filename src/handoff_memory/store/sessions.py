@@ -38,22 +38,20 @@ def seen(tx: Tx, session: str, agent: str, *, pid: int | None, host: str | None,
 
     It is kept once for all operations of a transaction, the latest of them with the newest write.
     """
-    seq = max(seq, tx.known.get((_SIGN, session), 0))
-    tx.known[_SIGN, session] = seq
-    sign: dict[str, object] = {
-        "session": session,
-        "agent": agent,
-        "pid": pid,
-        "host": host,
-        "at": tx.now,
-        "seq": seq,
-    }
-    tx.put_off[_SIGN, session] = lambda tx: _keep_sign(tx, sign)
+    sign = _SIGN, session
+    earlier = tx.known.get(sign)
+    if earlier is None:
+        tx.put_off[sign] = lambda tx: _keep_sign(tx, session)
+    elif earlier[-1] > seq:
+        seq = earlier[-1]
+    tx.known[sign] = agent, pid, host, seq
 
 
-def _keep_sign(tx: Tx, sign: dict[str, object]) -> None:
-    if not tx.run(_SEEN_AGAIN, **sign):
-        tx.run(_SEEN, **sign)
+def _keep_sign(tx: Tx, session: str) -> None:
+    agent, pid, host, seq = tx.known.pop((_SIGN, session))
+    columns = {"session": session, "agent": agent, "pid": pid, "host": host, "seq": seq}
+    if not tx.run(_SEEN_AGAIN, at=tx.now, **columns):
+        tx.run(_SEEN, at=tx.now, **columns)
 
 
 def ended(tx: Tx, session: str) -> None:
