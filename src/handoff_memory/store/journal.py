@@ -16,54 +16,26 @@ _APPEND: Final = """
     INSERT INTO journal (seq, kind, v, entry_hash, chain)
     VALUES (:seq, :kind, :v, :entry_hash, :chain)"""
 
-_INSERT: Final[Mapping[str, str]] = {
-    "record": """
-    INSERT INTO records (seq, project, scope, key, version, confidence, tags, source, expires_at,
-        agent, session, authn, at, op, prev, body_commit, salt, body)
-    VALUES (:seq, :project, :scope, :key, :version, :confidence, :tags, :source, :expires_at,
-        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
-    "outcome": """
-    INSERT INTO outcomes (seq, record, outcome, before, after, packet,
-        agent, session, authn, at, op, prev, body_commit, salt, body)
-    VALUES (:seq, :record, :outcome, :before, :after, :packet,
-        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
-    "packet": """
-    INSERT INTO packets (seq, project, packet, recipient, status, priority, expires_at,
-        in_reply_to, thread, pins, agent, session, authn, at, op, prev, body_commit, salt, body)
-    VALUES (:seq, :project, :packet, :recipient, :status, :priority, :expires_at,
-        :in_reply_to, :thread, :pins, :agent, :session, :authn, :at, :op, :prev, :body_commit,
-        :salt, :body)""",
-    "claim": """
-    INSERT INTO claims (seq, packet, action, lease_us,
-        agent, session, authn, at, op, prev, body_commit, salt, body)
-    VALUES (:seq, :packet, :action, :lease_us,
-        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
-    "task": """
-    INSERT INTO tasks (seq, project, task,
-        agent, session, authn, at, op, prev, body_commit, salt, body)
-    VALUES (:seq, :project, :task,
-        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
-    "event": """
-    INSERT INTO events (seq, task, event,
-        agent, session, authn, at, op, prev, body_commit, salt, body)
-    VALUES (:seq, :task, :event,
-        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
-    "payload": """
-    INSERT INTO payloads (seq, ref, alias, size_bytes, redacted_bytes, media_type,
-        agent, session, authn, at, op, prev, body_commit, salt, body)
-    VALUES (:seq, :ref, :alias, :size_bytes, :redacted_bytes, :media_type,
-        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
-    "amfs_entry": """
-    INSERT INTO amfs_entries (seq, project, namespace, branch, path, key, version, record, wrote,
-        writer, agent, session, authn, at, op, prev, body_commit, salt, body)
-    VALUES (:seq, :project, :namespace, :branch, :path, :key, :version, :record, :wrote,
-        :writer, :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
-    "amfs_document": """
-    INSERT INTO amfs_documents (seq, project, namespace, branch, type, name, stamp,
-        agent, session, authn, at, op, prev, body_commit, salt, body)
-    VALUES (:seq, :project, :namespace, :branch, :type, :name, :stamp,
-        :agent, :session, :authn, :at, :op, :prev, :body_commit, :salt, :body)""",
+TABLES: Final[Mapping[str, str]] = {
+    "record": "records",
+    "outcome": "outcomes",
+    "packet": "packets",
+    "claim": "claims",
+    "task": "tasks",
+    "event": "events",
+    "payload": "payloads",
+    "amfs_entry": "amfs_entries",
+    "amfs_document": "amfs_documents",
 }
+
+
+def _insert(kind: str) -> str:
+    names = ("seq", *entry.FIELDS[kind, 1], "prev", "body_commit", "salt", "body")
+    values = ", ".join(f":{name}" for name in names)
+    return f"INSERT INTO {TABLES[kind]} ({', '.join(names)}) VALUES ({values})"  # noqa: S608 - constants of two modules
+
+
+_INSERT: Final = {kind: _insert(kind) for kind in TABLES}
 
 _HASH_OF: Final = "SELECT entry_hash FROM journal WHERE seq = :seq"
 
@@ -156,7 +128,7 @@ def append(tx: Tx, kind: str, row: dict[str, Any], body: bytes | None, *, v: int
 
     Args:
         tx: A write transaction.
-        kind: `record`, `outcome`, `packet` or `claim`.
+        kind: One of `TABLES`.
         row: Every field of (kind, v), and `prev`.
         body: What the salted commitment covers, or None.
         v: Version of the kind's field list.

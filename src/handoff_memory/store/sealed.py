@@ -6,20 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import entry
+from handoff_memory.store import journal
 from handoff_memory.store.engine import Row, Tx
 
-_TABLES: Final[Mapping[str, str]] = {
-    "record": "records",
-    "outcome": "outcomes",
-    "packet": "packets",
-    "claim": "claims",
-    "task": "tasks",
-    "event": "events",
-    "payload": "payloads",
-    "amfs_entry": "amfs_entries",
-    "amfs_document": "amfs_documents",
-}
-KINDS: Final = tuple(_TABLES)
+KINDS: Final = tuple(journal.TABLES)
 END: Final = 2**62
 
 _LINES: Final = """
@@ -29,7 +19,7 @@ _ROWS: Final[Mapping[str, str]] = {
     kind: f"""
     SELECT seq, salt, body, body_commit, {", ".join(entry.columns(kind, 1))} FROM {table}
     WHERE seq > :after AND seq <= :upto ORDER BY seq"""  # noqa: S608 - constants of two modules
-    for kind, table in _TABLES.items()
+    for kind, table in journal.TABLES.items()
 }
 # What a version says of the one before it, against the journal's line of that one.
 _UNLINKED: Final = """
@@ -44,7 +34,7 @@ _CHAIN_AT: Final = "SELECT chain FROM journal WHERE seq = :seq"
 # What moves opinions and packet states, as far as the journal names it.
 _MOVES: Final[Mapping[str, str]] = {
     kind: f"""
-    SELECT m.* FROM {_TABLES[kind]} m JOIN journal j ON j.seq = m.seq AND j.kind = '{kind}'
+    SELECT m.* FROM {journal.TABLES[kind]} m JOIN journal j ON j.seq = m.seq AND j.kind = '{kind}'
     ORDER BY m.seq"""  # noqa: S608 - constants of this module
     for kind in ("outcome", "packet", "claim")
 }
@@ -58,7 +48,7 @@ _SIGNS: Final = [
     SELECT m.seq, m.session, m.at FROM {table} m
     JOIN journal j ON j.seq = m.seq AND j.kind = '{kind}'
     WHERE m.session IN (SELECT session FROM claims)"""  # noqa: S608 - constants of this module
-    for kind, table in _TABLES.items()
+    for kind, table in journal.TABLES.items()
 ]
 _ALL_SIGNS: Final = " UNION ALL ".join(_SIGNS) + " ORDER BY 1"
 
