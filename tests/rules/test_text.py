@@ -36,24 +36,22 @@ def test_the_last_word_of_what_is_typed_as_one_may_be_cut_short() -> None:
 
 
 def test_neighbours_typed_as_one_count_more_than_those_that_may_have_met_by_chance() -> None:
-    assert text.neighbours("port of src/auth/login", frozenset()) == [
+    assert text.neighbours("port of src/auth/login") == [
         text.Piece(('"src auth"',), 3.0),
         text.Piece(('"auth login" *',), 3.0),
     ]
-    assert text.neighbours("red apple", frozenset()) == [
+    assert text.neighbours("red apple") == [
         text.Piece(('"red apple"', '"redapple"'), 0.3, ('"red"', '"apple"'))
     ]
-    assert text.neighbours("连接 池", frozenset()) == [
-        text.Piece(('"连 接 池"',), 0.3, ('"连接"', '"池"'))
-    ]
+    assert text.neighbours("连接 池") == [text.Piece(('"连 接 池"',), 0.3, ('"连接"', '"池"'))]
 
 
 def test_a_word_that_stands_nowhere_parts_no_neighbours() -> None:
-    (whole,) = text.neighbours("red apple", frozenset())
+    (whole,) = text.neighbours("red apple")
 
-    assert whole not in text.neighbours("red zeppelin apple", frozenset())
-    assert whole in text.neighbours("red zeppelin apple", {'"zeppelin"'})
-    assert text.neighbours("red the apple", frozenset()) == []
+    assert whole not in text.neighbours("red zeppelin apple")
+    assert text.neighbours("red zeppelin apple", {'"zeppelin"'}) == [whole]
+    assert text.neighbours("red the apple") == []
 
 
 def test_a_word_may_be_written_as_two_and_only_spellings_that_stand_somewhere_stay() -> None:
@@ -100,7 +98,7 @@ def test_words_that_meet_as_often_as_they_share_a_text_count_as_one_more_word(
     met: int, share: float
 ) -> None:
     red, apple = text.query("red apple").pieces
-    (both,) = text.neighbours("red apple", frozenset())
+    (both,) = text.neighbours("red apple")
 
     weights = dict(text.weighed([(red, 100), (apple, 100), (both, met)], 1000, 5000))
 
@@ -109,7 +107,7 @@ def test_words_that_meet_as_often_as_they_share_a_text_count_as_one_more_word(
 
 
 def test_words_met_by_chance_count_little_where_one_of_them_is_not_known() -> None:
-    (both,) = text.neighbours("red apple", frozenset())
+    (both,) = text.neighbours("red apple")
 
     weights = dict(text.weighed([(both, 20)], 1000, 5000))
 
@@ -137,7 +135,7 @@ def test_indexed_text_sets_the_characters_of_unspaced_scripts_apart() -> None:
 @pytest.mark.parametrize("empty", ["", "  ", '"', "+-*/()", "_", "🙂"])
 def test_a_query_without_words_has_no_expressions(empty: str) -> None:
     assert text.query(empty) == text.Query("", "", (), empty)
-    assert text.neighbours(empty, frozenset()) == []
+    assert text.neighbours(empty) == []
 
 
 def test_terms_are_lower_case_and_each_once() -> None:
@@ -161,7 +159,7 @@ def test_no_quote_of_a_query_ends_a_phrase(query: str) -> None:
     for expression, joint in ((made.all_words, " AND "), (made.any_word, " OR ")):
         for phrase in filter(None, expression.split(joint)):
             assert is_quoted(phrase)
-    for piece in (*made.pieces, *text.neighbours(query, frozenset())):
+    for piece in (*made.pieces, *text.neighbours(query)):
         assert all(map(is_quoted, piece.spellings))
 
 

@@ -122,16 +122,14 @@ def query(text: str) -> Query:
     )
 
 
-def neighbours(text: str, absent: Set[str]) -> list[Piece]:
-    """Each two words of a query that stand side by side.
+def neighbours(text: str, absent: Set[str] = frozenset()) -> list[Piece]:
+    """Each two words of a query that stand side by side once those that stand in no text are out.
 
     Args:
         text: The query.
-        absent: Words that stand in no text, quoted: those around them are neighbours too.
+        absent: The words to leave out, quoted.
     """
-    folded = _normal(text).casefold()
-    pairs = (*_neighbours(folded, frozenset()), *_neighbours(folded, absent))
-    return list(dict.fromkeys(pairs))
+    return list(dict.fromkeys(_neighbours(_normal(text).casefold(), absent)))
 
 
 def weighed(found: Iterable[tuple[Piece, int]], total: int, most: int) -> list[tuple[str, float]]:

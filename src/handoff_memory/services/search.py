@@ -171,10 +171,14 @@ def _standing(
         found = [(piece, [next(counts) for _ in piece.spellings]) for piece in pieces]
         return [(piece.spelled(texts), sum(texts)) for piece, texts in found]
 
-    words = counted(query.pieces)
-    absent = frozenset(piece.spellings[0] for piece, texts in words if not texts)
-    beside = counted(text.neighbours(query.text, absent))
-    return [(piece, texts) for piece, texts in (*words, *beside) if texts]
+    typed = text.neighbours(query.text)
+    found = counted([*query.pieces, *typed])
+    absent = {piece.spellings[0] for piece, texts in found if not texts}
+    if absent:
+        found += counted(
+            [pair for pair in text.neighbours(query.text, absent) if pair not in typed]
+        )
+    return [(piece, texts) for piece, texts in found if texts]
 
 
 def _fresh(rows: list[Row], page: _Page, before: frozenset[int]) -> list[Row]:
