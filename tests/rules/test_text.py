@@ -29,34 +29,101 @@ def test_unspaced_scripts_become_characters_in_a_phrase_and_pairs() -> None:
     assert text.query("池").any_word == '"池"'
 
 
-def test_neighbours_are_pieces_and_count_less_where_they_met_by_chance() -> None:
-    pieces = text.query("port of src/auth/login").pieces
-
-    assert pieces == (
-        *map(text.Piece, ('"port"', '"src"', '"auth"', '"login"')),
-        text.Piece('"src auth"', 3.0),
-        text.Piece('"auth login" *', 3.0),
+def test_the_last_word_of_what_is_typed_as_one_may_be_cut_short() -> None:
+    assert text.query("events/Cursor in v20.04").all_words == (
+        '"events Cursor" * AND "in" AND "v20 04"'
     )
-    assert [piece.share for piece in text.query("red apple").pieces] == [1.0, 1.0, 0.3]
+
+
+def test_neighbours_typed_as_one_count_more_than_those_that_may_have_met_by_chance() -> None:
+    assert text.neighbours("port of src/auth/login") == [
+        text.Piece(('"src auth"',), 3.0),
+        text.Piece(('"auth login" *',), 3.0),
+    ]
+    assert text.neighbours("red apple") == [
+        text.Piece(('"red apple"', '"redapple"'), 0.3, ('"red"', '"apple"'))
+    ]
+    assert text.neighbours("连接 池") == [text.Piece(('"连 接 池"',), 0.3, ('"连接"', '"池"'))]
+
+
+def test_a_word_that_stands_nowhere_parts_no_neighbours() -> None:
+    (whole,) = text.neighbours("red apple")
+
+    assert whole not in text.neighbours("red zeppelin apple")
+    assert text.neighbours("red zeppelin apple", {'"zeppelin"'}) == [whole]
+    assert text.neighbours("red the apple") == []
+
+
+def test_a_word_may_be_written_as_two_and_only_spellings_that_stand_somewhere_stay() -> None:
+    (timeout,) = text.query("timeout").pieces
+
+    assert timeout.spellings == ('"timeout"', '"tim eout"', '"time out"')
+    assert timeout.spelled([0, 0, 2]).match == '("timeout" OR "time out")'
+    assert timeout.spelled([1, 0, 0]).match == '"timeout"'
+    assert len(timeout.spelled([1, 0, 0]).spellings) == 1
+
+
+@pytest.mark.parametrize("word", ["red", "apple", "v2beta1x", "éclairage", "x" * 21])
+def test_a_short_or_long_word_or_code_is_written_in_one_way(word: str) -> None:
+    (piece,) = text.query(word).pieces
+
+    assert piece.spellings == (f'"{word}"',)
+
+
+def test_a_word_is_close_within_some_words_of_the_best_or_where_that_is_the_name() -> None:
+    session = text.Piece(('"session store"', '"sessionstore"'))
+    red = text.Piece(('"red"',))
+
+    assert session.near(red) == (
+        '(NEAR("session store" "red", 8) OR NEAR("sessionstore" "red", 8)'
+        ' OR (({name} : ("session store" OR "sessionstore")) AND "red"))'
+    )
 
 
 def test_rare_pieces_weigh_more() -> None:
-    red, apple, _ = text.query("red apple").pieces
+    red, apple = text.query("red apple").pieces
 
     weights = dict(text.weighed([(red, 50), (apple, 2)], 1000, 5000))
 
-    assert list(weights) == ['"apple"', '"red"', '{name} : "apple"', '{name} : "red"']
+    close = apple.near(red)
+    assert list(weights) == [
+        *('"apple"', '"red"', '{name} : "apple"', '{name} : "red"', close),
+    ]
     assert weights['"apple"'] > weights['"red"'] > weights['{name} : "apple"'] > 0
+    assert weights['"red"'] > weights[close] > 0
+
+
+@pytest.mark.parametrize(("met", "share"), [(20, 1.0), (5, 0.5), (1, 0.3)])
+def test_words_that_meet_as_often_as_they_share_a_text_count_as_one_more_word(
+    met: int, share: float
+) -> None:
+    red, apple = text.query("red apple").pieces
+    (both,) = text.neighbours("red apple")
+
+    weights = dict(text.weighed([(red, 100), (apple, 100), (both, met)], 1000, 5000))
+
+    once = dict(text.weighed([(text.Piece(('"one"',)), met)], 1000, 5000))['"one"']
+    assert weights[both.match] == pytest.approx(share * once)
+
+
+def test_words_met_by_chance_count_little_where_one_of_them_is_not_known() -> None:
+    (both,) = text.neighbours("red apple")
+
+    weights = dict(text.weighed([(both, 20)], 1000, 5000))
+
+    once = dict(text.weighed([(text.Piece(('"one"',)), 20)], 1000, 5000))['"one"']
+    assert weights[both.match] == pytest.approx(0.3 * once)
 
 
 def test_where_pieces_stand_in_too_many_texts_the_rarest_decide() -> None:
-    red, apple, pie = text.query("red apple pie").pieces[:3]
+    red, apple, pie = text.query("red apple pie").pieces
 
     weighed = text.weighed([(red, 90), (apple, 2), (pie, 3)], 1000, 50)
 
     assert [match for match, _ in weighed] == [
         *('"apple"', '"pie"', '{name} : "apple"', '{name} : "pie"'),
         '("apple" OR "pie") AND "red"',
+        *(apple.near(pie), apple.near(red)),
     ]
     assert text.weighed([(red, 90), (apple, 80)], 1000, 50) == []
 
@@ -67,7 +134,8 @@ def test_indexed_text_sets_the_characters_of_unspaced_scripts_apart() -> None:
 
 @pytest.mark.parametrize("empty", ["", "  ", '"', "+-*/()", "_", "🙂"])
 def test_a_query_without_words_has_no_expressions(empty: str) -> None:
-    assert text.query(empty) == text.Query("", "", ())
+    assert text.query(empty) == text.Query("", "", (), empty)
+    assert text.neighbours(empty) == []
 
 
 def test_terms_are_lower_case_and_each_once() -> None:
@@ -78,16 +146,21 @@ def test_a_long_query_has_a_bounded_number_of_terms() -> None:
     assert text.query(" ".join(f"w{n}" for n in range(500))).all_words.count(" AND ") == 63
 
 
+def is_quoted(phrase: str) -> bool:
+    """Whether an expression is one phrase, whole or the beginning of one."""
+    whole = phrase.removesuffix(" *")
+    return whole[0] == whole[-1] == '"' and not {'"', "\0"} & set(whole[1:-1])
+
+
 @given(st.text())
 def test_no_quote_of_a_query_ends_a_phrase(query: str) -> None:
     made = text.query(query)
 
     for expression, joint in ((made.all_words, " AND "), (made.any_word, " OR ")):
         for phrase in filter(None, expression.split(joint)):
-            assert phrase[0] == phrase[-1] == '"'
-            assert not {'"', "\0"} & set(phrase[1:-1])
-    for piece in made.pieces:
-        assert piece.match.removesuffix(" *").count('"') == 2
+            assert is_quoted(phrase)
+    for piece in (*made.pieces, *text.neighbours(query)):
+        assert all(map(is_quoted, piece.spellings))
 
 
 @given(st.text())

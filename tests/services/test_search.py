@@ -194,6 +194,73 @@ def test_the_end_of_a_path_or_name_may_be_cut_short(query: str, scout: Agent) ->
     assert scout.found(query)[0] == "s/right@1"
 
 
+def test_a_path_that_is_cut_short_is_found_beside_one_that_is_whole(scout: Agent) -> None:
+    scout.write("s/one", "src/events/cursor_page.go")
+    scout.write("s/two", "src/events/CursorPage.java")
+
+    assert sorted(scout.found("events/Cursor")) == ["s/one@1", "s/two@1"]
+
+
+@pytest.mark.parametrize(
+    ("query", "value"),
+    [
+        ("SessionStore nowhere", "session_store.py keeps it"),
+        ("session store nowhere", "class SessionStore keeps it"),
+        ("request timeout nowhere", "it may time out"),
+    ],
+)
+def test_a_word_is_found_whether_it_is_written_as_one_or_as_two(
+    query: str, value: str, scout: Agent
+) -> None:
+    scout.write("s/right", value)
+    scout.write("s/wrong", "something else to keep")
+
+    assert scout.found(query) == ["s/right@1"]
+
+
+@pytest.mark.parametrize(
+    "query", ["how often is payment bridge called?", "payment zeppelin bridge called"]
+)
+def test_a_name_of_two_words_is_known_by_how_they_stand_together(query: str, scout: Agent) -> None:
+    scout.write("s/right", "the limit of payment-bridge is 90 an hour")
+    for number, other in enumerate(("search", "refund", "audit")):
+        scout.write(f"s/a{number}", f"{other}-bridge may be called {number} times by payment")
+    for number in range(30):
+        scout.write(f"s/k{number}", f"note {number}")
+
+    assert scout.found(query)[0] == "s/right@1"
+
+
+def test_words_that_stand_close_to_what_is_asked_about_beat_those_far_away(scout: Agent) -> None:
+    far = "was slow and then fast again on the same green build as before"
+    scout.write("s/near", f"log retention of stock-cache is a year; the disk, the gate {far}")
+    scout.write("s/far", f"log retention {far}, stock-cache")
+
+    assert scout.found("stock-cache log retention nowhere") == ["s/near@1", "s/far@1"]
+
+
+def test_a_word_is_close_in_a_record_whose_name_is_what_is_asked_about(scout: Agent) -> None:
+    far = "was slow and then fast again on the same green build as before"
+    scout.write("service/stock-cache/note", "logs are deleted after a year")
+    scout.write("s/far", f"logs {far}, stock-cache")
+
+    assert scout.found("stock-cache logs nowhere")[0] == "service/stock-cache/note@1"
+
+
+def test_of_two_that_say_as_much_the_shorter_comes_first(scout: Agent) -> None:
+    scout.write("s/short", "the stock cache log")
+    scout.write("s/long", "the stock cache log" + " and more" * 100)
+
+    assert scout.found("stock cache log nowhere") == ["s/short@1", "s/long@1"]
+
+
+def test_any_number_of_words_that_may_be_written_as_two_can_be_searched_for(scout: Agent) -> None:
+    words = [chr(97 + n) * 3 + "abcdefghijklmnop" for n in range(26)]
+    scout.write("s/k", " ".join(f"{word[:at]} {word[at:]}" for word in words for at in (3, 4, 5)))
+
+    assert scout.found(" ".join([*words, "nowhere"])) == ["s/k@1"]
+
+
 def test_more_of_a_query_in_a_value_beats_less_of_it_in_a_name(scout: Agent) -> None:
     scout.write("session/one", "the billing ledger stores its rows in PostgreSQL")
     for key in ("port", "owner", "runtime"):

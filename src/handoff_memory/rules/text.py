@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, Final, NamedTuple
@@ -37,27 +37,54 @@ _STOP: Final = frozenset(
 )
 _MAX_TERMS: Final = 64
 _MAX_WEIGHED: Final = 24
-_MET_BY_CHANCE: Final = 0.3
 _AS_ONE: Final = 3.0  # a path, a name, a code: it says best which record is meant
-_IN_A_NAME: Final = 0.1  # what more a word counts there: less than any other word of the query
+_MET_BY_CHANCE: Final = 0.3
+_BELONG_TOGETHER: Final = 1.0  # "retry policy" counts as much as a word of its own
+_IN_A_NAME: Final = 0.15  # what more a word counts there
+_NEAR: Final = 0.5  # what more a word counts close to the most telling one
+_WINDOW: Final = 8  # words between two that are still close
+_MOST_SPELLINGS: Final = 3
+_SHORTEST_PART: Final = 3
+_SPLIT_LENGTHS: Final = range(2 * _SHORTEST_PART, 21)
 
 
 class Piece(NamedTuple):
-    """A word of a query, or two that stand side by side, as a match expression.
+    """A word of a query, or two that stand side by side, as match expressions.
 
     Attributes:
-        match: The expression.
-        share: How much of its weight counts: two words that are typed as one are more than each,
-            two that happen to meet are little more.
+        spellings: Phrases that mean the same: as it was typed, and as one word or as two.
+        share: How much of its weight counts at least: two words that are typed as one are more than
+            each, two that happen to meet are little more.
+        words: Of two that may have met by chance, how each of them is spelled as a piece.
     """
 
-    match: str
+    spellings: tuple[str, ...]
     share: float = 1.0
+    words: tuple[str, ...] = ()
+
+    @property
+    def match(self) -> str:
+        """The expression for any of its spellings."""
+        return _any_of(self.spellings)
+
+    def spelled(self, counts: Sequence[int]) -> Piece:
+        """The same with the spellings that stand in a text, as many as count; the first stays."""
+        kept = [
+            phrase for phrase, texts in zip(self.spellings[1:], counts[1:], strict=True) if texts
+        ]
+        return self._replace(spellings=(self.spellings[0], *kept[: _MOST_SPELLINGS - 1]))
 
     @property
     def in_a_name(self) -> str:
         """The expression for it in the name of a record."""
         return f"{{name}} : {self.match}"
+
+    def near(self, other: Piece) -> str:
+        """The expression for another close to it, or in a record that has it in its name."""
+        close = [
+            f"NEAR({one} {two}, {_WINDOW})" for one in self.spellings for two in other.spellings
+        ]
+        return _any_of([*close, f"(({self.in_a_name}) AND {other.match})"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,28 +95,41 @@ class Query:
         all_words: Every part of the text, each as a phrase.
         any_word: At least one word, or one pair of characters of an unspaced script.
         terms: The words in lower case, for previews.
-        pieces: What `any_word` asks for, each on its own, and neighbours among its words.
+        text: What was typed.
+        pieces: What `any_word` asks for, each on its own.
     """
 
     all_words: str
     any_word: str
     terms: tuple[str, ...]
+    text: str = ""
     pieces: tuple[Piece, ...] = ()
 
 
 def query(text: str) -> Query:
     """The match expressions of what an agent typed; any text is allowed."""
     normal = _normal(text)
-    phrases = [spaced for chunk in normal.split() if (spaced := " ".join(_words(chunk)))]
+    phrases = [phrase for chunk in normal.split() if (phrase := _phrase([*_words(chunk)]))]
     terms = [word.casefold() for word in _WORD.findall(normal)]
     singles = [word for word in terms if word not in _STOP] or terms
-    words = _quoted([piece for word in singles for piece in _pieces(word)])
+    words = _distinct([f'"{piece}"' for word in singles for piece in _pieces(word)])
     return Query(
-        all_words=" AND ".join(_quoted(phrases)),
+        all_words=" AND ".join(_distinct(phrases)),
         any_word=" OR ".join(words),
         terms=tuple(dict.fromkeys(terms)),
-        pieces=(*map(Piece, words), *dict.fromkeys(_neighbours(normal.casefold()))),
+        text=text,
+        pieces=tuple(Piece((word, *_split(word.strip('"')))) for word in words),
     )
+
+
+def neighbours(text: str, absent: Set[str] = frozenset()) -> list[Piece]:
+    """Each two words of a query that stand side by side once those that stand in no text are out.
+
+    Args:
+        text: The query.
+        absent: The words to leave out, quoted.
+    """
+    return list(dict.fromkeys(_neighbours(_normal(text).casefold(), absent)))
 
 
 def weighed(found: Iterable[tuple[Piece, int]], total: int, most: int) -> list[tuple[str, float]]:
@@ -109,16 +149,21 @@ def weighed(found: Iterable[tuple[Piece, int]], total: int, most: int) -> list[t
     """
     known = sorted(found, key=lambda one: one[1])[:_MAX_WEIGHED]
     sums = accumulate(count for _, count in known)
-    telling = [piece for (piece, _), texts in zip(known, sums, strict=True) if texts <= most]
+    telling = sum(texts <= most for texts in sums)
     if not telling:
         return []
-    among = " OR ".join(piece.match for piece in telling)
-    weighed = [(piece, piece.share * _rarity(count, total)) for piece, count in known]
-    few, many = weighed[: len(telling)], weighed[len(telling) :]
+    counts = {piece.spellings[0]: count for piece, count in known}
+    weighed = [
+        (piece, _share(piece, counts, total) * _rarity(count, total)) for piece, count in known
+    ]
+    few, many = weighed[:telling], weighed[telling:]
+    among = " OR ".join(piece.match for piece, _ in few)
+    best = max(few, key=lambda one: one[1])[0]
     return [
         *((piece.match, weight) for piece, weight in few),
         *((piece.in_a_name, weight * _IN_A_NAME) for piece, weight in few),
         *((f"({among}) AND {piece.match}", weight) for piece, weight in many),
+        *((best.near(piece), weight * _NEAR) for piece, weight in weighed if _adds(piece, best)),
     ]
 
 
@@ -162,17 +207,58 @@ def _pieces(word: str) -> Iterator[str]:
         yield from (f"{one} {two}" for one, two in pairwise(word))
 
 
-def _neighbours(text: str) -> Iterator[Piece]:
+def _neighbours(text: str, absent: Set[str]) -> Iterator[Piece]:
     last: str | None = None
     for chunk in text.split():
         words = _WORD.findall(chunk)
+        if len(words) == 1 and f'"{words[0]}"' in absent:
+            continue
         if last and words and not _STOP & {last, words[0]}:
-            yield Piece(f'"{_spaced(last)} {_spaced(words[0])}"', _MET_BY_CHANCE)
+            yield _met(last, words[0])
         for one, two in pairwise(words):
-            # The last segment of a path, or the end of a name, may be cut short.
-            end = " *" if two is words[-1] and len(two) > 2 else ""
-            yield Piece(f'"{_spaced(one)} {_spaced(two)}"{end}', _AS_ONE)
+            end = _cut_short(two) if two is words[-1] else ""
+            yield Piece((f'"{_spaced(one)} {_spaced(two)}"{end}',), _AS_ONE)
         last = words[-1] if words else None
+
+
+def _met(one: str, two: str) -> Piece:
+    apart = f'"{_spaced(one)} {_spaced(two)}"'
+    joined = () if _RUN.search(one + two) else (f'"{one}{two}"',)
+    return Piece((apart, *joined), _MET_BY_CHANCE, (f'"{one}"', f'"{two}"'))
+
+
+def _split(word: str) -> Iterator[str]:
+    """The word as two, wherever it may be cut: most cuts stand in no text, and cost little."""
+    if word.isalpha() and word.isascii() and len(word) in _SPLIT_LENGTHS:
+        for at in range(_SHORTEST_PART, len(word) - _SHORTEST_PART + 1):
+            yield f'"{word[:at]} {word[at:]}"'
+
+
+def _phrase(words: list[str]) -> str:
+    if not words:
+        return ""
+    end = _cut_short(words[-1]) if len(words) > 1 else ""
+    return f'"{" ".join(words)}"{end}'
+
+
+def _cut_short(word: str) -> str:
+    # The last segment of a path, or the end of a name, may be cut short.
+    return " *" if len(word) > 2 else ""
+
+
+def _adds(piece: Piece, best: Piece) -> bool:
+    """Whether a piece is a word of its own beside the best one, and no part of it."""
+    inside = {word for phrase in best.spellings for word in _WORD.findall(phrase)}
+    return piece.share == 1.0 and inside.isdisjoint(_WORD.findall(piece.spellings[0]))
+
+
+def _share(piece: Piece, counts: Mapping[str, int], total: int) -> float:
+    """What counts of a piece: words belong together that meet as often as they share a text."""
+    if not all(word in counts for word in piece.words) or not piece.words:
+        return piece.share
+    by_chance = math.prod(counts[word] for word in piece.words) / total
+    met = counts[piece.spellings[0]] / by_chance
+    return min(_BELONG_TOGETHER, max(piece.share, met))
 
 
 def _spaced(word: str) -> str:
@@ -184,8 +270,13 @@ def _rarity(count: int, total: int) -> float:
     return math.log(1 + (max(0, total - count) + 0.5) / (count + 0.5))
 
 
-def _quoted(phrases: list[str]) -> list[str]:
-    return [f'"{phrase}"' for phrase in list(dict.fromkeys(phrases))[:_MAX_TERMS]]
+def _any_of(expressions: Sequence[str]) -> str:
+    joined = " OR ".join(expressions)
+    return f"({joined})" if len(expressions) > 1 else joined
+
+
+def _distinct(expressions: list[str]) -> list[str]:
+    return list(dict.fromkeys(expressions))[:_MAX_TERMS]
 
 
 def _leaves(value: Any) -> Iterator[str]:

@@ -149,11 +149,8 @@ def _any_word(
 ) -> list[Row]:
     limit = page.limit + 1 + len(before)
     newest = filtered.newest
-    counts = [
-        index.counted(tx, piece.match, reach=page.reach, newest=newest) for piece in query.pieces
-    ]
-    found = [(piece, count) for piece, count in zip(query.pieces, counts, strict=True) if count]
     rows: list[Row] = []
+    found = _standing(tx, query, newest, page.reach)
     if pieces := text.weighed(found, newest, index.TELLING):
         rows = index.covering(tx, pieces, filtered, reach=page.reach, limit=limit)
     if len(rows) < limit and query.any_word:  # a filter may leave nothing of the telling words
@@ -161,6 +158,27 @@ def _any_word(
         more = index.matching(tx, query.any_word, filtered, reach=page.reach, limit=limit)
         rows += [row for row in more if row["seq"] not in covered]
     return rows
+
+
+def _standing(
+    tx: Tx, query: text.Query, newest: int, reach: index.Reach
+) -> list[tuple[text.Piece, int]]:
+    """The words of a query and its neighbours that stand in any text, and in how many."""
+
+    def counted(pieces: Sequence[text.Piece]) -> list[tuple[text.Piece, int]]:
+        spelled = [phrase for piece in pieces for phrase in piece.spellings]
+        counts = iter(index.counted(tx, spelled, reach=reach, newest=newest))
+        found = [(piece, [next(counts) for _ in piece.spellings]) for piece in pieces]
+        return [(piece.spelled(texts), sum(texts)) for piece, texts in found]
+
+    typed = text.neighbours(query.text)
+    found = counted([*query.pieces, *typed])
+    absent = {piece.spellings[0] for piece, texts in found if not texts}
+    if absent:
+        found += counted(
+            [pair for pair in text.neighbours(query.text, absent) if pair not in typed]
+        )
+    return [(piece, texts) for piece, texts in found if texts]
 
 
 def _fresh(rows: list[Row], page: _Page, before: frozenset[int]) -> list[Row]:

@@ -51,11 +51,12 @@ _RANKED: Final = """
             WHERE {table} MATCH :match AND t.rowid <= :newest {more} {filter}
             ORDER BY t.rowid DESC LIMIT :candidates)"""
 # bm25 counts how often a word stands in a text, so that half of a query in a name beats all of it
-# in a value. Here each piece counts once, by its weight, and a long text a little less. What is
-# doubted comes last on its page in any case: distrust would only drive it off the page.
+# in a value. Here each piece counts once, by its weight, and a long text less, down to a half: it
+# holds more words by chance. What is doubted comes last on its page in any case: distrust would
+# only drive it off the page.
 _COVERED: Final = """
         SELECT t.seq, COALESCE(o.confidence, r.confidence) < :even AS doubted,
-            -{share} * t.weight * (1.0 - 0.25 * length(r.body) / (length(r.body) + 1000.0))
+            -{share} * t.weight * (1.0 - 0.5 * length(r.body) / (length(r.body) + 500.0))
             * iif(COALESCE(o.confidence, r.confidence) < :even, 1.0,
                 0.25 + 0.75 * COALESCE(o.confidence, r.confidence) / 1000000.0) AS rank
         FROM (
@@ -71,7 +72,7 @@ _COUNTED: Final = """
         SELECT CASE WHEN count(*) < :most THEN count(*) ELSE
             count(*) * :newest / max(1, :newest - min(seq)) END AS found
         FROM (
-            SELECT rowid AS seq FROM {table} WHERE {table} MATCH :match AND rowid <= :newest
+            SELECT rowid AS seq FROM {table} WHERE {table} MATCH m.value AND rowid <= :newest
             ORDER BY rowid DESC LIMIT :most)"""
 _BEST: Final = """
     WITH hits AS ({hits})
@@ -140,7 +141,9 @@ def _over(statement: str, reach: Reach) -> str:
 _MATCHING: Final = {reach: _BEST.format(hits=_over(_RANKED, reach)) for reach in _TABLES}
 _COVERING: Final = {reach: _BEST.format(hits=_over(_COVERED, reach)) for reach in _TABLES}
 _COUNTING: Final = {
-    reach: f"SELECT sum(found) AS found FROM ({_over(_COUNTED, reach)})"  # noqa: S608
+    reach: f"""
+    SELECT (SELECT sum(found) FROM ({_over(_COUNTED, reach)})) AS found
+    FROM json_each(:matches) m ORDER BY m.key"""  # noqa: S608 - constants of this module
     for reach in _TABLES
 }
 _LISTING: Final[dict[Reach, str]] = {
@@ -225,10 +228,11 @@ def covering(
     )
 
 
-def counted(tx: Tx, match: str, *, reach: Reach, newest: int) -> int:
-    """In how many versions up to `newest` something stands; about so many above `TELLING`."""
-    found = tx.one(_COUNTING[reach], match=match, newest=newest, most=TELLING + 1)
-    return int(found["found"]) if found else 0
+def counted(tx: Tx, matches: Sequence[str], *, reach: Reach, newest: int) -> list[int]:
+    """In how many versions up to `newest` each matches; about so many above `TELLING`."""
+    encoded = canonical.encode(matches).decode()
+    rows = tx.all(_COUNTING[reach], matches=encoded, newest=newest, most=TELLING + 1)
+    return [int(row["found"]) for row in rows]
 
 
 def listed(tx: Tx, wanted: Filter, *, reach: Reach, limit: int, below: int = _NEVER) -> list[Row]:
