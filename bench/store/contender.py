@@ -21,7 +21,7 @@ from handoff_memory.store.transaction import Transaction
 from store.work import Facts, operation, source
 
 _IN_FLIGHT = 8
-_POOL = 3000
+_POOL = 10_000  # more than either way writes in a window: a record written anew is other work
 Write = Callable[[Operation[Any]], Awaitable[Any]]
 
 
