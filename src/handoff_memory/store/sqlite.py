@@ -36,7 +36,7 @@ _PRAGMAS: Final = (
     "PRAGMA cell_size_check = ON",
     "PRAGMA mmap_size = 0",  # a mapped file turns another process's mistake into our crash
     "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -65536",
+    "PRAGMA cache_size = -8192",
     "PRAGMA wal_autocheckpoint = 0",  # own passive ones: a failing one would slow every commit
     "PRAGMA journal_size_limit = 67108864",
 )
