@@ -76,8 +76,10 @@ def test_nesting_ends_at_a_hundred_levels() -> None:
         value = [value]
     assert canonical.encode(value) == b"[" * 99 + b"0" + b"]" * 99
 
-    with pytest.raises(InvalidValueError, match="deeper than 100"):
-        canonical.encode([[value]])
+    for deeper in ([value], {"a": value}, [[value]], [[], value]):
+        with pytest.raises(InvalidValueError, match="deeper than 100"):
+            canonical.encode(deeper)
+    assert canonical.encode("[" * 200) == b'"' + b"[" * 200 + b'"'
 
 
 @given(JSON)
