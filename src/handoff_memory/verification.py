@@ -28,7 +28,7 @@ from handoff_memory.store.sqlite import Reader, Source
 Read = Callable[[Operation[Reply]], Reply]
 
 PAYS_FROM: Final = 30_000  # lines: below, starting a process takes longer than it saves
-_SHARE: Final = 0.3  # so much of the walk beside what is asked takes as long as the rest
+_SHARE: Final = 0.2  # so much of the walk beside what is asked takes as long as the rest
 
 
 def whole(source: Source, read: Read, total: int, *, progress: Progress) -> Reply:
