@@ -40,6 +40,27 @@ def test_an_older_file_is_lifted_to_what_a_new_one_is(
     assert tuple(present) == (migrate.newest(),)
 
 
+@pytest.mark.parametrize("is_newer", [True, False])
+def test_an_index_is_missed_unless_a_newer_program_dropped_it(
+    settings: Settings, makers: Makers, is_newer: bool
+) -> None:
+    conn = driver.connect(str(settings.database), isolation_level=None)
+    conn.execute("BEGIN")
+    migrate.apply(conn)
+    conn.execute("COMMIT")
+    conn.execute("DROP INDEX records_by_name")
+    if is_newer:
+        conn.execute(f"PRAGMA user_version = {migrate.newest() + 1}")
+    conn.close()
+
+    with open_local(settings, makers) as local:
+        local.write(lambda tx: None)
+        found = local.read(verify.verify)["problems"]
+
+    missed = [problem["what"] for problem in found]
+    assert missed == ([] if is_newer else ["index records_by_name is missing"])
+
+
 class Meddled:
     """A connection to which something happens between two of its statements."""
 

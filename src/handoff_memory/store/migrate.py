@@ -1,7 +1,8 @@
 """Schema versions: numbered steps, each applied and recorded in one transaction.
 
 `PRAGMA user_version` holds the newest step, numbered major·1000 + step. Within a major every step
-is additive, so that an older program of the same major goes on working with a newer file.
+is additive, so that an older program of the same major goes on working with a newer file. It may
+drop an index, which no statement names.
 """
 
 from __future__ import annotations
