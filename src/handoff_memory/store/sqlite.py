@@ -22,7 +22,7 @@ from handoff_memory.store.wal import SYNCS_APART, WriteAheadLog
 
 T = TypeVar("T")
 
-BATCH_LIMIT: Final = 64
+BATCH_LIMIT: Final = 512  # some 50 ms: so long others wait for their turn
 _CHECKPOINT_BYTES: Final = 4 << 20
 _CHECKPOINT_PAUSE_S: Final = 0.5
 _CHECKPOINT_LOCK_S: Final = 1.0
