@@ -2,7 +2,8 @@
 
 A write goes to the page cache. It is on the disk for certain once a sync that was entered after it
 has returned; until then each of its sectors, and the size that the file got by it, may be there or
-not, whatever became of the others and of later ones. A sector is never half there.
+not, whatever became of the others and of later ones; a size without the bytes shows zeros. A sector
+is never half there.
 
 Names are taken to be durable at once: who makes or deletes a file has that on the disk, and which
 file a name means is never in doubt. That is more than every file system promises.
@@ -152,4 +153,5 @@ def _changed(call: Call, result: int) -> Write | Resize:
             return Write(at, data[:result])
         case Call(name="ftruncate", numbers=(size,)):
             return Resize(size)
-    raise NotImplementedError(call)
+        case _:
+            raise NotImplementedError(call)

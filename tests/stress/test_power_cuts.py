@@ -28,6 +28,8 @@ from stress.traced import Step
 pytestmark = pytest.mark.stress
 
 BATCHES = 120
+# Of a slow disk: the other one goes on with, and moves into the file, what is not yet synced.
+SLOWLY = "--inject=fdatasync:delay_enter=5000"
 Version = tuple[str, int]
 
 
@@ -56,7 +58,7 @@ def run_traced(database: Path, mode: str) -> list[Step]:
     trace = database.with_suffix(".trace")
     writers = [sys.executable, two_writers.__file__, str(database), mode, str(BATCHES)]
     subprocess.run(
-        [*traced.STRACE, f"--output={trace}", *writers],
+        [*traced.STRACE, SLOWLY, f"--output={trace}", *writers],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdout=subprocess.DEVNULL,
         check=True,

@@ -50,7 +50,7 @@ def write_on(database: Path, name: str, batches: int, *, durable: bool) -> None:
 
 def main() -> None:
     database, mode, batches = sys.argv[1:]
-    sqlite._CHECKPOINT_BYTES, sqlite._CHECKPOINT_PAUSE_S = 64 << 10, 0.0
+    vars(sqlite).update(_CHECKPOINT_BYTES=64 << 10, _CHECKPOINT_PAUSE_S=0.0)
     forked = multiprocessing.get_context("fork")
     pair = [
         forked.Process(
