@@ -46,6 +46,13 @@ def scout(store: MemoryAdapter) -> AgentMemory:
     return AgentMemory("Scout-Agent", session_id="s1", adapter=store)
 
 
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 def current(memory: AgentMemory, path: str = "a", key: str = "b") -> MemoryEntry:
     found = memory.adapter.read(path, key, branch="main")
     assert isinstance(found, MemoryEntry)
@@ -128,8 +135,8 @@ def test_a_value_is_what_its_json_says_and_verifies(
 
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), float("inf"), 2**70, "\ud800", object()],
-    ids=["nan", "inf", "big", "half", "object"],
+    [float("nan"), float("inf"), 2**70, "\ud800", object(), nested(101), nested(300)],
+    ids=["nan", "inf", "big", "half", "object", "deep", "deeper"],
 )
 def test_what_no_json_holds_is_refused_and_nothing_is_written(
     scout: AgentMemory, value: Any
