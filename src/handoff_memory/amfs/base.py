@@ -35,7 +35,7 @@ from handoff_memory.store.engine import Row, Tx
 T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 
-_REMEMBERED: Final = 4096
+_REMEMBERED: Final = 16_384  # names: some 6 MB
 
 
 class Base:

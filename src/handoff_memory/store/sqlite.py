@@ -7,7 +7,7 @@ thread that opened it. Driver errors become ours here and nowhere else (`faults`
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
@@ -18,6 +18,7 @@ from handoff_memory.store.engine import Clock, Entropy, Operation
 from handoff_memory.store.faults import as_fault
 from handoff_memory.store.lock import ProcessLock
 from handoff_memory.store.transaction import Batch, Transaction
+from handoff_memory.store.wal import SYNCS_APART, WriteAheadLog
 
 T = TypeVar("T")
 
@@ -41,12 +42,13 @@ _PRAGMAS: Final = (
     "PRAGMA journal_size_limit = 67108864",
 )
 # Without fullfsync a commit on macOS reaches the drive's cache, not the drive.
-_DURABLE: Final = (
+_SYNCED_IN_COMMIT: Final = (
     "PRAGMA synchronous = FULL",
     "PRAGMA fullfsync = ON",
     "PRAGMA checkpoint_fullfsync = ON",
 )
-_RELAXED: Final = ("PRAGMA synchronous = NORMAL",)
+# A checkpoint syncs log and file, a commit does not.
+_SYNCED_APART: Final = ("PRAGMA synchronous = NORMAL",)
 
 
 class Source(NamedTuple):
@@ -54,7 +56,7 @@ class Source(NamedTuple):
 
     Attributes:
         path: The database file.
-        durable: Whether each commit is synced to the disk before it is acknowledged.
+        durable: Whether each commit is on the disk before it is acknowledged.
         clock: Microseconds since 1970 UTC.
         entropy: Unpredictable bytes.
         any_thread: Whether connections may go from thread to thread, one at a time.
@@ -95,7 +97,8 @@ class Writer:
         self._source = source
         self._lock = ProcessLock(source.path.with_name(source.path.name + ".lock"))
         self.watch = place.Watch(source.path)
-        self._wal = source.path.with_name(source.path.name + "-wal")
+        self._log = WriteAheadLog(source.path)
+        self._confirms = source.durable and SYNCS_APART
         self._checkpointed = time.monotonic()
         self._look_at = 0.0
         self._wait_ms = -1
@@ -119,7 +122,8 @@ class Writer:
             For each operation what it returned, or the error that undid it alone.
 
         Raises:
-            StorageError: Nothing of the batch was committed.
+            StorageError: Nothing of the batch was committed, or `DatabaseIoError`: the disk did not
+                confirm that it was.
         """
         # A savepoint makes the full-text index write out what it holds, once for each operation
         # instead of once for all. Few operations fail, so savepoints are for a batch with one that
@@ -138,9 +142,10 @@ class Writer:
         """Hold one write transaction; what leaves it by an error undoes it whole.
 
         Raises:
-            StorageError: Nothing was committed.
+            StorageError: As of `write`.
         """
         self.watch.check()
+        changes = self._conn.total_changes
         patience = max(0.0, until - time.monotonic())
         with self._lock.held(patience / 2) as held:
             if not held and driver.WAL_RESET_BUG:
@@ -156,6 +161,8 @@ class Writer:
                     if self._conn.in_transaction:
                         self._conn.execute("ROLLBACK")
                     raise
+        if self._confirms and (self._log.is_in_doubt or self._conn.total_changes != changes):
+            self._confirm()
         self.watch.check()  # a file that was deleted meanwhile took the commit with it
         self._look_at = time.monotonic() + _LOOK_EVERY_S
 
@@ -190,27 +197,44 @@ class Writer:
     def wants_tending(self) -> bool:
         """Whether `tend` has something to do; any thread may ask."""
         is_time = time.monotonic() - self._checkpointed >= _CHECKPOINT_PAUSE_S
-        return is_time and self._wal_bytes() >= _CHECKPOINT_BYTES
+        return is_time and self._log.size_bytes() >= _CHECKPOINT_BYTES
 
     def tend(self) -> None:
         """Move the write-ahead log into the file once it has grown; never waits for readers."""
-        if not self.wants_tending():
-            return
-        self._checkpointed = time.monotonic()
-        with suppress(MemoryFault), _faults():  # the log is complete without it
-            if not driver.WAL_RESET_BUG:
-                self._conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-                return
-            with self._lock.held(_CHECKPOINT_LOCK_S) as held:
-                if held:
-                    self._conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        if self.wants_tending():
+            self._checkpointed = time.monotonic()
+            with suppress(MemoryFault):  # the log is complete without it
+                self._checkpoint("PASSIVE")
 
     def close(self) -> None:
         """Close; the last process to do so empties the write-ahead log."""
+        self._log.close()
         with self._lock.held(_CLOSE_LOCK_S if driver.WAL_RESET_BUG else 0.0):
             self._settle_moved()
             self._conn.close()
         self._lock.close()
+
+    def _confirm(self) -> None:
+        """Return when the disk has what was committed.
+
+        Raises:
+            DatabaseIoError: It may not have.
+        """
+        if self._log.reaches_disk():
+            return
+        with suppress(MemoryFault):  # writes into the file what the log may have lost
+            self._log.is_in_doubt = not self._checkpoint("FULL")
+        if self._log.is_in_doubt:
+            raise errors.DatabaseIoError("the disk did not confirm it: a power cut may undo it")
+
+    def _checkpoint(self, mode: str) -> bool:
+        """Whether all of the write-ahead log is in the file now."""
+        turn = self._lock.held(_CHECKPOINT_LOCK_S) if driver.WAL_RESET_BUG else nullcontext(True)
+        with turn as has_turn, _faults():
+            if not has_turn:
+                return False
+            busy, logged, moved = self._conn.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
+            return not busy and logged == moved
 
     def _settle_moved(self) -> None:
         # SQLite leaves the log of a file that was moved as it is, and whatever file has the name
@@ -261,12 +285,6 @@ class Writer:
     def _check_open(self) -> None:
         if not self._conn.in_transaction:
             raise errors.DatabaseIoError("SQLite ended the transaction by itself")
-
-    def _wal_bytes(self) -> int:
-        try:
-            return self._wal.stat().st_size
-        except OSError:
-            return 0
 
 
 class Reader:
@@ -358,7 +376,8 @@ def _opened(source: Source, lock: ProcessLock, deadline_s: float) -> driver.Conn
         try:
             conn.execute(f"PRAGMA busy_timeout = {_OPENING_STEP_MS}")
             present = _patiently(lambda: migrate.inspect(conn), until)  # before what writes
-            _configure(conn, _DURABLE if source.durable else _RELAXED)
+            in_commit = source.durable and not SYNCS_APART
+            _configure(conn, _SYNCED_IN_COMMIT if in_commit else _SYNCED_APART)
             is_wal = conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
             if not is_wal or present < migrate.newest():  # else it waits for nobody
                 with lock.held(deadline_s / 2):

@@ -1,0 +1,54 @@
+"""The write-ahead log beside the database: how large it is, and when the disk has it.
+
+`synchronous=FULL` syncs the log within COMMIT, while every other process waits for its turn. A sync
+is of the whole file, so it may as well come after the turn was given back (docs/adr/0019).
+"""
+
+import os
+from pathlib import Path
+from typing import Final
+
+# Elsewhere SQLite syncs within COMMIT: macOS has no fdatasync, and there only F_FULLFSYNC reaches
+# the drive.
+SYNCS_APART: Final = hasattr(os, "fdatasync")
+_FLAGS: Final = os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
+
+
+class WriteAheadLog:
+    """The log of a database that stays open meanwhile: so long nobody deletes it.
+
+    Attributes:
+        is_in_doubt: Whether the disk failed to take some of it.
+    """
+
+    def __init__(self, database: Path) -> None:
+        self._path = database.with_name(database.name + "-wal")
+        self._fd: int | None = None
+        self.is_in_doubt = False
+
+    def size_bytes(self) -> int:
+        """How large it is, 0 if there is none."""
+        try:
+            return self._path.stat().st_size
+        except OSError:
+            return 0
+
+    def reaches_disk(self) -> bool:
+        """Wait until the disk has all that any process wrote before; False where it may not have.
+
+        After that it is in doubt: another sync could pass although what failed was dropped.
+        """
+        try:
+            if self._fd is None:
+                self._fd = os.open(self._path, _FLAGS)
+            if not self.is_in_doubt:
+                os.fdatasync(self._fd)  # type: ignore[attr-defined, unused-ignore]
+        except OSError:
+            self.is_in_doubt = True
+        return not self.is_in_doubt
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
