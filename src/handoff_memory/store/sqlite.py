@@ -145,7 +145,6 @@ class Writer:
             StorageError: As of `write`.
         """
         self.watch.check()
-        changes = self._conn.total_changes
         patience = max(0.0, until - time.monotonic())
         with self._lock.held(patience / 2) as held:
             if not held and driver.WAL_RESET_BUG:
@@ -161,7 +160,7 @@ class Writer:
                     if self._conn.in_transaction:
                         self._conn.execute("ROLLBACK")
                     raise
-        if self._confirms and (self._log.is_in_doubt or self._conn.total_changes != changes):
+        if self._confirms:  # also what changed nothing: it may repeat what another has not synced
             self._confirm()
         self.watch.check()  # a file that was deleted meanwhile took the commit with it
         self._look_at = time.monotonic() + _LOOK_EVERY_S
