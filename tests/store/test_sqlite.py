@@ -72,3 +72,42 @@ def test_an_operation_that_fails_in_a_batch_undoes_itself_and_no_other(settings:
     assert writer.read(lambda tx: health.meta(tx, "undone")) == ""
     assert writer.read(lambda tx: health.meta(tx, "last")) == "kept"
     writer.close()
+
+
+def test_what_fails_in_a_large_batch_keeps_nothing_else_from_being_kept(settings: Settings) -> None:
+    source = Source(settings.database, False, Clock(), random.Random(1).randbytes)
+    writer = Writer(source, deadline_s=5)
+    names = [f"name-{n}" for n in range(200)]
+    failing = {70, 71, 199}
+    batch = [fail if n in failing else keep(name) for n, name in enumerate(names)]
+
+    results = writer.write(batch, until=time.monotonic() + 5)
+
+    assert {n for n, each in enumerate(results) if isinstance(each, NotFoundError)} == failing
+    for n, name in enumerate(names):
+        kept = writer.read(lambda tx, name=name: health.meta(tx, name))  # type: ignore[misc]
+        assert (kept, results[n] == name) == (("", False) if n in failing else ("kept", True))
+    writer.close()
+
+
+def test_a_part_that_cannot_be_kept_leaves_what_other_parts_kept(settings: Settings) -> None:
+    source = Source(settings.database, False, Clock(), random.Random(1).randbytes)
+    writer = Writer(source, deadline_s=5)
+    calls: list[int] = []
+
+    def refuse(tx: Tx) -> str:
+        calls.append(len(calls))
+        if len(calls) == 1:
+            raise NotFoundError("nothing there")  # so that the batch is run in parts
+        raise driver_error
+
+    driver_error = driver.DriverError("disk I/O error")
+    driver_error.sqlite_errorcode = 10
+    batch = [*[keep(f"first-{n}") for n in range(64)], refuse]
+
+    *kept, failed = writer.write(batch, until=time.monotonic() + 5)
+
+    assert kept == [f"first-{n}" for n in range(64)]
+    assert isinstance(failed, errors.DatabaseIoError)
+    assert writer.read(lambda tx: health.meta(tx, "first-63")) == "kept"
+    writer.close()

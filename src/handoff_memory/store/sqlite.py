@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from handoff_memory.core import errors
-from handoff_memory.core.errors import BusyError, MemoryFault
+from handoff_memory.core.errors import BusyError, MemoryFault, StorageError
 from handoff_memory.store import driver, migrate, place
 from handoff_memory.store.engine import Clock, Entropy, Operation
 from handoff_memory.store.faults import as_fault
@@ -23,6 +23,7 @@ from handoff_memory.store.wal import SYNCS_APART, WriteAheadLog
 T = TypeVar("T")
 
 BATCH_LIMIT: Final = 512  # some 50 ms: so long others wait for their turn
+_PART: Final = 64  # of a batch in which something failed
 _CHECKPOINT_BYTES: Final = 4 << 20
 _CHECKPOINT_PAUSE_S: Final = 0.5
 _CHECKPOINT_LOCK_S: Final = 1.0
@@ -134,6 +135,9 @@ class Writer:
         except _UndoneError as undone:
             if len(batch) == 1:
                 return [undone.error]
+        if len(batch) > _PART:
+            parts = (batch[at : at + _PART] for at in range(0, len(batch), _PART))
+            return [result for part in parts for result in self._part(part, until)]
         with self.transaction(until=until):
             return [self._in_savepoint(operation) for operation in batch]
 
@@ -250,6 +254,12 @@ class Writer:
             self._conn.execute(f"PRAGMA busy_timeout = {wait_ms}")
             self._wait_ms = wait_ms
         self._conn.execute("BEGIN IMMEDIATE")
+
+    def _part(self, part: Sequence[Operation[T]], until: float) -> Sequence[T | Exception]:
+        try:
+            return self.write(part, until=until)
+        except StorageError as error:  # of others parts may be committed
+            return [error] * len(part)
 
     def _undivided(self, operation: Operation[T]) -> T:
         try:
