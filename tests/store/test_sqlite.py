@@ -1,7 +1,11 @@
 """Errors of the driver become ours by their result code; one in a batch undoes itself alone."""
 
+import os
 import random
+import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +14,10 @@ from handoff_memory.core import errors
 from handoff_memory.core.errors import NotFoundError
 from handoff_memory.settings import Settings
 from handoff_memory.store import driver, health
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation, Tx
 from handoff_memory.store.faults import as_fault
-from handoff_memory.store.sqlite import Source, Writer
+from handoff_memory.store.sqlite import Reader, Writer
 
 
 @pytest.mark.parametrize(
@@ -111,3 +116,20 @@ def test_a_part_that_cannot_be_kept_leaves_what_other_parts_kept(settings: Setti
     assert isinstance(failed, errors.DatabaseIoError)
     assert writer.read(lambda tx: health.meta(tx, "first-63")) == "kept"
     writer.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="tells open files by /proc")
+@pytest.mark.parametrize("kind", [Reader, lambda source: Writer(source, deadline_s=1)])
+def test_a_file_that_cannot_serve_is_not_kept_open(
+    settings: Settings, kind: Callable[[Source], object]
+) -> None:
+    settings.database.parent.mkdir(exist_ok=True)
+    settings.database.write_bytes(b"no database" * 1000)
+    source = Source(settings.database, False, Clock(), random.Random(1).randbytes)
+
+    with pytest.raises(errors.NotADatabaseError) as refused:
+        kind(source)
+
+    assert refused.tb is not None  # which holds what was made until then
+    opened = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
+    assert not [file for file in opened if file.startswith(os.path.realpath(settings.database))]

@@ -11,8 +11,9 @@ from actors import Clock
 from handoff_memory.core.errors import NotFoundError
 from handoff_memory.settings import Settings
 from handoff_memory.store import sessions
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation, Tx
-from handoff_memory.store.sqlite import Source, Writer
+from handoff_memory.store.sqlite import Writer
 from handoff_memory.store.transaction import Transaction
 
 

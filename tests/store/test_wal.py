@@ -13,9 +13,10 @@ import pytest
 from actors import Clock
 from handoff_memory.core.errors import DatabaseIoError
 from handoff_memory.store import driver, health
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation, Tx
 from handoff_memory.store.lock import ProcessLock
-from handoff_memory.store.sqlite import Reader, Source, Writer
+from handoff_memory.store.sqlite import Reader, Writer
 from handoff_memory.store.wal import SYNCS_APART
 
 pytestmark = pytest.mark.skipif(not SYNCS_APART, reason="SQLite syncs within COMMIT here")

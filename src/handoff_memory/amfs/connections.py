@@ -18,8 +18,9 @@ from amfs_core.exceptions import AdapterError
 from handoff_memory.app import Makers
 from handoff_memory.core.errors import BusyError, MemoryFault
 from handoff_memory.settings import Settings
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation
-from handoff_memory.store.sqlite import Source, Writer
+from handoff_memory.store.sqlite import Writer
 
 T = TypeVar("T")
 
