@@ -12,7 +12,7 @@ from actors import Agent
 from handoff_memory import verification
 from handoff_memory.app import Local
 from handoff_memory.services import verify
-from handoff_memory.store.sqlite import Source
+from handoff_memory.store.connection import Source
 
 FORGE = """
 import sqlite3, sys

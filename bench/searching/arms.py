@@ -19,8 +19,9 @@ from handoff_memory.core.names import Name, parse_name
 from handoff_memory.services import memory, outcomes, reading, search
 from handoff_memory.settings import Settings
 from handoff_memory.store import driver
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation
-from handoff_memory.store.sqlite import BATCH_LIMIT, Source, Writer
+from handoff_memory.store.sqlite import BATCH_LIMIT, Writer
 
 LIMIT: Final = 10
 _PATIENCE_S: Final = 600.0

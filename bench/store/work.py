@@ -11,8 +11,9 @@ from handoff_memory.app import Makers, now_us
 from handoff_memory.core.author import Author
 from handoff_memory.services import memory
 from handoff_memory.services.limits import Limits
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation
-from handoff_memory.store.sqlite import BATCH_LIMIT, Source, Writer
+from handoff_memory.store.sqlite import BATCH_LIMIT, Writer
 
 SEED = 20261130
 WHO = Author("bench", "s_bench", pid=None, host=None)

@@ -24,8 +24,9 @@ from handoff_memory.core.errors import (
 from handoff_memory.services.limits import Governing, lines_of, refuse_secret
 from handoff_memory.settings import Settings
 from handoff_memory.store import driver
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation, Row
-from handoff_memory.store.sqlite import Reader, Source, Writer
+from handoff_memory.store.sqlite import Reader, Writer
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,8 +19,9 @@ from typing import Any, Final, Generic, TypeVar
 import aiosqlite
 
 from handoff_memory.core.errors import BusyError, OlderDatabaseError, StorageError
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation
-from handoff_memory.store.sqlite import BATCH_LIMIT, Reader, Source, Writer
+from handoff_memory.store.sqlite import BATCH_LIMIT, Reader, Writer
 
 T = TypeVar("T")
 C = TypeVar("C", Reader, Writer)

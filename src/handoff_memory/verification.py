@@ -22,8 +22,9 @@ from handoff_memory.services import verify
 from handoff_memory.services.verify import Aside, Progress
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import sealed
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation, Tx
-from handoff_memory.store.sqlite import Reader, Source
+from handoff_memory.store.sqlite import Reader
 
 Read = Callable[[Operation[Reply]], Reply]
 

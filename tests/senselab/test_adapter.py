@@ -30,6 +30,7 @@ from amfs_core.models import (
 from amfs_core.pagination import encode_cursor
 
 from handoff_memory.amfs import MemoryAdapter, register
+from handoff_memory.store.engine import Tx
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
@@ -44,6 +45,13 @@ def store(tmp_path: Path) -> Iterator[MemoryAdapter]:
 @pytest.fixture
 def scout(store: MemoryAdapter) -> AgentMemory:
     return AgentMemory("Scout-Agent", session_id="s1", adapter=store)
+
+
+def nested(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
 
 
 def current(memory: AgentMemory, path: str = "a", key: str = "b") -> MemoryEntry:
@@ -128,8 +136,8 @@ def test_a_value_is_what_its_json_says_and_verifies(
 
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), float("inf"), 2**70, "\ud800", object()],
-    ids=["nan", "inf", "big", "half", "object"],
+    [float("nan"), float("inf"), 2**70, "\ud800", object(), nested(101), nested(300)],
+    ids=["nan", "inf", "big", "half", "object", "deep", "deeper"],
 )
 def test_what_no_json_holds_is_refused_and_nothing_is_written(
     scout: AgentMemory, value: Any
@@ -140,6 +148,44 @@ def test_what_no_json_holds_is_refused_and_nothing_is_written(
         scout.write("a", "b", value)
 
     assert scout.list() == []
+
+
+def test_what_a_thread_reads_is_not_closed_under_it(store: MemoryAdapter) -> None:
+    connections = store._connections
+    closer = threading.Thread(target=connections.close)
+
+    def read(tx: Tx) -> int:
+        closer.start()
+        closer.join(0.1)  # it waits
+        found = tx.one("SELECT 7 AS found")
+        return found["found"] if found else 0
+
+    assert connections.read(read) == 7
+    closer.join()
+    assert connections.read(lambda tx: tx.one("SELECT 8 AS found")) is not None
+
+
+def test_a_write_that_waited_while_its_connection_was_closed_goes_on(store: MemoryAdapter) -> None:
+    connections = store._connections
+    has_one, is_taken = threading.Event(), threading.Event()
+    written: list[bool] = []
+
+    def write() -> None:
+        connections.write(lambda tx: None)
+        has_one.set()
+        is_taken.wait()
+        connections.write(lambda tx: written.append(True))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    has_one.wait()
+    with connections.turn():
+        is_taken.set()
+        time.sleep(0.05)  # it waits for its turn
+        connections.close()
+    writer.join()
+
+    assert written == [True]
 
 
 def test_a_secret_is_replaced_before_anything_is_hashed(scout: AgentMemory, tmp_path: Path) -> None:

@@ -83,6 +83,24 @@ def test_what_the_shared_memory_writes_is_the_next_version(
     assert verified()["problems"] == []
 
 
+def test_a_read_is_answered_while_the_shared_memory_goes_on_writing(
+    memory: AgentMemory, scout: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.write(*NAME, "one")
+    connections = memory.adapter._connections
+    read, values = connections.read, iter(["two", "three"])
+
+    def meddled(*given: Any, **more: Any) -> Any:
+        if value := next(values, None):
+            scout.write("listing/553/assessment", value)
+        return read(*given, **more)
+
+    monkeypatch.setattr(connections, "read", meddled)
+    seen = memory.adapter.read(*NAME)
+
+    assert told(seen)[:2] == (2, "two")
+
+
 def test_a_write_that_did_not_see_the_other_side_conflicts(
     memory: AgentMemory, scout: Agent
 ) -> None:

@@ -243,10 +243,10 @@ EDITS = (
          "record", "plan/route", 4, problems=5),
     Edit("a record inserted in the middle", (INSERT.format(seq=5, key="new", version=1),),
          "record", "plan/new", 1, problems=3),
-    Edit("an outcome inserted", (
-        "INSERT INTO outcomes SELECT 15, record, outcome, before, after, packet, agent, session,"
-        " authn, at, op, prev, body_commit, salt, body FROM outcomes WHERE seq = 5",),
-        "outcome", "seq 15"),
+    *(Edit(f"an outcome inserted as {seq}", (
+        f"INSERT INTO outcomes SELECT {seq}, record, outcome, before, after, packet, agent,"
+        " session, authn, at, op, prev, body_commit, salt, body FROM outcomes WHERE seq = 5",),
+        "outcome", f"seq {seq}") for seq in (15, 0, -1, -(2**63), 2**63 - 1)),
     Edit("a claim inserted", (
         "INSERT INTO claims SELECT 15, packet, action, lease_us, agent, session, authn, at, op,"
         " prev, body_commit, salt, body FROM claims WHERE seq = 9",), "claim", "{pinned}"),

@@ -27,8 +27,8 @@ from handoff_memory.core.errors import MemoryFault, VersionConflictError
 from handoff_memory.services import reading, verify
 from handoff_memory.services.limits import Limits
 from handoff_memory.store import journal, migrate
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Tx
-from handoff_memory.store.sqlite import Source
 from handoff_memory.store.wal import SYNCS_APART
 from stress.worker import put, settings
 

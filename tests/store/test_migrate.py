@@ -40,6 +40,21 @@ def test_an_older_file_is_lifted_to_what_a_new_one_is(
     assert tuple(present) == (migrate.newest(),)
 
 
+@pytest.mark.parametrize("index", ["records_by_scope", "sessions_by_agent"])
+def test_an_older_file_that_lost_an_index_is_lifted_all_the_same(
+    settings: Settings, makers: Makers, monkeypatch: pytest.MonkeyPatch, index: str
+) -> None:
+    made_by_an_older_program(settings.database, 1003, monkeypatch)
+    conn = driver.connect(str(settings.database), isolation_level=None)
+    conn.execute(f"DROP INDEX {index}")
+    conn.close()
+
+    with open_local(settings, makers) as local:
+        report = local.read(verify.verify)
+
+    assert report["problems"] == []
+
+
 @pytest.mark.parametrize("is_newer", [True, False])
 def test_an_index_is_missed_unless_a_newer_program_dropped_it(
     settings: Settings, makers: Makers, is_newer: bool

@@ -1,8 +1,9 @@
-"""What operations of one transaction share, and how a statement's names become numbers."""
+"""What operations of one transaction share, and how a statement's names become marks."""
 
 import random
 import time
 from collections.abc import Iterator
+from typing import Self
 
 import pytest
 
@@ -10,8 +11,10 @@ from actors import Clock
 from handoff_memory.core.errors import NotFoundError
 from handoff_memory.settings import Settings
 from handoff_memory.store import sessions
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation, Tx
-from handoff_memory.store.sqlite import Source, Writer
+from handoff_memory.store.sqlite import Writer
+from handoff_memory.store.transaction import Transaction
 
 
 @pytest.fixture
@@ -31,6 +34,20 @@ def sign(seq: int, session: str = "s_1") -> Operation[None]:
     return lambda tx: sessions.seen(tx, session, "a", pid=1, host="h", seq=seq)
 
 
+class Executed:
+    """A connection that keeps what it is given to execute."""
+
+    def __init__(self) -> None:
+        self.executed: list[tuple[str, tuple[object, ...]]] = []
+
+    def execute(self, sql: str, values: tuple[object, ...]) -> Self:
+        self.executed.append((sql, values))
+        return self
+
+    def fetchall(self) -> list[object]:
+        return []
+
+
 def newest_write(tx: Tx) -> int:
     found = sessions.find(tx, "s_1")
     return int(found["seq"]) if found else -1
@@ -42,6 +59,14 @@ def test_a_name_stands_for_one_value_wherever_it_stands(writer: Writer) -> None:
     found = writer.read(lambda tx: tx.one(sql, a=1, b="x"))
 
     assert tuple(found) == ("x", 1, "x:a :b", "")
+
+
+def test_the_marks_have_no_numbers_which_a_driver_may_take_for_names() -> None:
+    conn = Executed()
+
+    Transaction(conn, 0, bytes).all("SELECT :b, :a, :b", a=1, b=2)  # type: ignore[arg-type]
+
+    assert conn.executed == [("SELECT ?, ?, ?", (2, 1, 2))]
 
 
 def test_a_value_without_a_name_in_the_statement_is_passed_by(writer: Writer) -> None:

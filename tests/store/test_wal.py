@@ -13,9 +13,10 @@ import pytest
 from actors import Clock
 from handoff_memory.core.errors import DatabaseIoError
 from handoff_memory.store import driver, health
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation, Tx
 from handoff_memory.store.lock import ProcessLock
-from handoff_memory.store.sqlite import Reader, Source, Writer
+from handoff_memory.store.sqlite import Reader, Writer
 from handoff_memory.store.wal import SYNCS_APART
 
 pytestmark = pytest.mark.skipif(not SYNCS_APART, reason="SQLite syncs within COMMIT here")
@@ -60,6 +61,10 @@ def sync_by(monkeypatch: pytest.MonkeyPatch, sync: Sync) -> None:
     monkeypatch.setattr(os, "fdatasync", sync)
 
 
+def died(fd: int) -> None:
+    raise KeyboardInterrupt
+
+
 def failing(times: int) -> Sync:
     really, left = os.fdatasync, [times]
 
@@ -94,14 +99,27 @@ def test_a_commit_is_synced_after_the_turn_was_given_back(
     reader.close()
 
 
-def test_what_changed_nothing_and_what_may_be_lost_is_not_synced(
+def test_what_repeats_a_write_that_died_before_its_sync_is_synced(
     tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    dying = Writer(source(tmp_path), deadline_s=5)
+    sync_by(monkeypatch, died)
+    with pytest.raises(KeyboardInterrupt):
+        put(dying, "one")
+    dying.close()
+    syncs: list[int] = []
+    sync_by(monkeypatch, syncs.append)
+
+    seen = writer.write([lambda tx: health.meta(tx, "one")], until=time.monotonic() + 1)
+
+    assert (seen, len(syncs)) == (["kept"], 1)
+
+
+def test_what_may_be_lost_is_not_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     syncs: list[int] = []
     sync_by(monkeypatch, syncs.append)
     relaxed = Writer(source(tmp_path, durable=False), deadline_s=5)
 
-    writer.write([lambda tx: health.meta(tx, "none")], until=time.monotonic() + 1)
     put(relaxed, "relaxed")
     relaxed.close()
 

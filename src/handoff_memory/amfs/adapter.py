@@ -16,7 +16,7 @@ from amfs_core.evidence import apply_record_to_entry, cited_entries
 from amfs_core.exceptions import VersionConflictError
 from amfs_core.hashing import verify_entries
 from amfs_core.models import MemoryEntry, OutcomeRecord, SearchQuery
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from handoff_memory.amfs import entries, searching
 from handoff_memory.amfs.base import end
@@ -226,7 +226,7 @@ class MemoryAdapter(Documents, Timeline, AdapterABC):
     def _draft(self, entry: MemoryEntry) -> EntryDraft:
         try:
             value = to_jsonable_python(entry.value)
-        except PydanticSerializationError as error:
+        except ValueError as error:  # no JSON, a circle, or deeper than the SDK's library goes
             raise InvalidValueError(f"this is no JSON value: {error}") from error
         left_us = entry.ttl_at and entries.microseconds(entry.ttl_at) - self._makers.clock()
         return service.draft_entry(

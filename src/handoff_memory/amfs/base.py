@@ -110,10 +110,16 @@ class Base:
                 raise rows.BehindError
             return operation(tx)
 
+        def caught_up(tx: Tx) -> T:
+            service.catch_up(tx)
+            return operation(tx)
+
         read = operation if is_one_query else unless_behind
         try:
             return self._connections.read(read, is_one_query=is_one_query)
         except rows.BehindError:
+            if is_one_query:  # it would ask again, and others may have written meanwhile
+                return self._connections.write(caught_up)
             self._connections.write(service.catch_up)
             return self._connections.read(operation)
 

@@ -18,8 +18,9 @@ from amfs_core.exceptions import AdapterError
 from handoff_memory.app import Makers
 from handoff_memory.core.errors import BusyError, MemoryFault
 from handoff_memory.settings import Settings
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation
-from handoff_memory.store.sqlite import Source, Writer
+from handoff_memory.store.sqlite import Writer
 
 T = TypeVar("T")
 
@@ -36,11 +37,24 @@ class promised:  # noqa: N801 - reads as a statement: with promised()
 
 
 class _Own:
-    """A thread's connection, and whether the thread holds its write transaction."""
+    """A thread's connection, and whether the thread holds its write transaction.
+
+    Attributes:
+        is_held: Whether it does.
+        is_closed: Whether another thread closed it.
+        busy: Held while the thread reads: closing it then would crash the process.
+    """
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
-        self.is_held = False
+        self.is_held = self.is_closed = False
+        self.busy = threading.RLock()
+
+    def close(self) -> None:
+        """Close the connection, once nothing is read on it."""
+        with self.busy:
+            self.is_closed = True
+            self.writer.close()
 
 
 class Connections:
@@ -66,11 +80,14 @@ class Connections:
             operation: What to read.
             is_one_query: Whether it is a single query, and so a snapshot by itself.
         """
-        own = self._own()
-        if own.is_held:
-            return own.writer.run(operation)
-        self.is_closed = False
-        return own.writer.read(operation, is_one_query=is_one_query)
+        while True:
+            own = self._own()
+            if own.is_held:
+                return own.writer.run(operation)
+            self.is_closed = False
+            with own.busy:
+                if not own.is_closed:  # by another thread meanwhile
+                    return own.writer.read(operation, is_one_query=is_one_query)
 
     def write(self, operation: Operation[T], patience_s: float | None = None) -> T:
         """Run an operation in a write transaction, or inside the one that this thread holds.
@@ -78,10 +95,10 @@ class Connections:
         Raises:
             StorageError: It was not written.
         """
-        own = self._own()
-        if own.is_held:
+        if (own := self._own()).is_held:
             return own.writer.run(operation)
         with self.turn(patience_s) as until:
+            own = self._own()  # another thread may have closed the one before
             with own.writer.transaction(until=until) as tx:
                 result = operation(tx)
             own.writer.tend()
@@ -90,11 +107,11 @@ class Connections:
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         """Hold the write transaction: what this thread reads and writes meanwhile is one change."""
-        own = self._own()
-        if own.is_held:
+        if self._own().is_held:
             yield
             return
         with self.turn() as until:
+            own = self._own()  # as above
             with own.writer.transaction(until=until):
                 own.is_held = True
                 try:
@@ -122,7 +139,7 @@ class Connections:
         """Close every connection, whichever thread opened it."""
         with self._turn:
             while self._all:
-                self._all.popitem()[1].writer.close()
+                self._all.popitem()[1].close()
             self.is_closed = True
 
     def _own(self) -> _Own:
@@ -132,6 +149,6 @@ class Connections:
     def _opened(self, thread: threading.Thread) -> _Own:
         with self.turn():
             for gone in [other for other in self._all if not other.is_alive()]:
-                self._all.pop(gone).writer.close()
+                self._all.pop(gone).close()
             own = self._all[thread] = _Own(Writer(self._source, deadline_s=self._deadline_s))
         return own

@@ -92,7 +92,7 @@ def verify(
 
 def beside(tx: Tx, upto: int) -> Aside:
     """The walk up to a line, and what is asked of SQLite alone."""
-    walked = verify_rows.walk(tx, Span(0, upto), chain=entry.GENESIS)
+    walked = verify_rows.walk(tx, Span(upto=upto), chain=entry.GENESIS)
     heads = [
         _of_name(row, "the current version is not the newest") for row in health.wrong_heads(tx)
     ]

@@ -102,7 +102,7 @@ def walk(tx: Tx, span: Span, *, chain: bytes, progress: Progress = lambda _: Non
     found: list[Finding] = []
     rows = {kind: _Rows(tx, kind, span) for kind in sealed.KINDS}
     unlinked = sealed.unlinked(tx, span)
-    expected, met = span.after + 1, 0
+    expected, met = max(0, span.after) + 1, 0
     for line in sealed.lines(tx, span):
         seq, of_kind = line[0], rows.get(line[1])
         if not (

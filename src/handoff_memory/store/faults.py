@@ -33,3 +33,14 @@ def as_fault(error: driver.DriverError) -> MemoryFault:
         code & 0xFF, (errors.CorruptDatabaseError, "the database's schema is not as it was made")
     )
     return kind(f"{sentence} ({error})", sqlite=getattr(error, "sqlite_errorname", "") or "")
+
+
+class translated:  # noqa: N801 - reads as a statement: with translated()
+    """Turns a driver's error into ours on the way out."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, driver.DriverError):
+            raise as_fault(error) from error

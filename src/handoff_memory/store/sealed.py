@@ -10,21 +10,22 @@ from handoff_memory.store import journal
 from handoff_memory.store.engine import Row, Tx
 
 KINDS: Final = tuple(journal.TABLES)
-END: Final = 2**62
+END: Final = 2**63 - 1
+_BEFORE_ALL: Final = -(2**63) - 1  # rows that somebody inserted may have any number
 
 _LINES: Final = """
     SELECT seq, kind, v, entry_hash, chain FROM journal
-    WHERE seq > :after AND seq <= :upto ORDER BY seq"""
+    WHERE seq >= :first AND seq <= :upto ORDER BY seq"""
 _ROWS: Final[Mapping[str, str]] = {
     kind: f"""
     SELECT seq, salt, body, body_commit, {", ".join(entry.columns(kind, 1))} FROM {table}
-    WHERE seq > :after AND seq <= :upto ORDER BY seq"""  # noqa: S608 - constants of two modules
+    WHERE seq >= :first AND seq <= :upto ORDER BY seq"""  # noqa: S608 - constants of two modules
     for kind, table in journal.TABLES.items()
 }
 # What a version says of the one before it, against the journal's line of that one.
 _UNLINKED: Final = """
     SELECT r.seq FROM records r
-    WHERE r.seq > :after AND r.seq <= :upto AND CASE WHEN r.version = 1 THEN r.prev IS NOT NULL
+    WHERE r.seq >= :first AND r.seq <= :upto AND CASE WHEN r.version = 1 THEN r.prev IS NOT NULL
         ELSE r.prev IS NOT (SELECT j.entry_hash FROM records p JOIN journal j ON j.seq = p.seq
             WHERE p.project = r.project AND p.scope = r.scope AND p.key = r.key
                 AND p.version = r.version - 1) END"""
@@ -54,9 +55,9 @@ _ALL_SIGNS: Final = " UNION ALL ".join(_SIGNS) + " ORDER BY 1"
 
 
 class Span(NamedTuple):
-    """The lines behind one seq, up to another."""
+    """What stands behind one seq, up to another."""
 
-    after: int = 0
+    after: int = _BEFORE_ALL
     upto: int = END
 
 
@@ -67,17 +68,18 @@ def columns(kind: str) -> tuple[str, ...]:
 
 def lines(tx: Tx, span: Span) -> Iterator[tuple[Any, ...]]:
     """seq, kind, v, entry_hash and chain of each line."""
-    return tx.tuples(_LINES, after=span.after, upto=span.upto)
+    return tx.tuples(_LINES, first=span.after + 1, upto=span.upto)
 
 
 def rows(tx: Tx, kind: str, span: Span) -> Iterator[tuple[Any, ...]]:
     """seq, salt, body and its commitment of each row of a kind, then what its entry is made of."""
-    return tx.tuples(_ROWS[kind], after=span.after, upto=span.upto)
+    return tx.tuples(_ROWS[kind], first=span.after + 1, upto=span.upto)
 
 
 def unlinked(tx: Tx, span: Span) -> frozenset[int]:
     """The seqs of versions that do not follow the version before them."""
-    return frozenset(row["seq"] for row in tx.each(_UNLINKED, after=span.after, upto=span.upto))
+    found = tx.each(_UNLINKED, first=span.after + 1, upto=span.upto)
+    return frozenset(row["seq"] for row in found)
 
 
 def last_upto(tx: Tx, seq: int) -> int:

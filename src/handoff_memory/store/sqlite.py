@@ -1,21 +1,20 @@
-"""The SQLite engine: how the file is opened, written in batches and read in snapshots.
+"""The SQLite engine: how the file is written in batches and read in snapshots.
 
-The only `BEGIN` and `COMMIT` of the program stand here. A `Writer` or `Reader` belongs to the
-thread that opened it. Driver errors become ours here and nowhere else (`faults` has the table).
+Every transaction of an operation begins and ends here. A `Writer` or `Reader` belongs to the thread
+that opened it.
 """
 
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from typing import Final, TypeVar
 
 from handoff_memory.core import errors
-from handoff_memory.core.errors import BusyError, MemoryFault
+from handoff_memory.core.errors import BusyError, MemoryFault, StorageError
 from handoff_memory.store import driver, migrate, place
-from handoff_memory.store.engine import Clock, Entropy, Operation
-from handoff_memory.store.faults import as_fault
+from handoff_memory.store.connection import Source, configure, connected, opened
+from handoff_memory.store.engine import Operation
+from handoff_memory.store.faults import translated
 from handoff_memory.store.lock import ProcessLock
 from handoff_memory.store.transaction import Batch, Transaction
 from handoff_memory.store.wal import SYNCS_APART, WriteAheadLog
@@ -23,53 +22,14 @@ from handoff_memory.store.wal import SYNCS_APART, WriteAheadLog
 T = TypeVar("T")
 
 BATCH_LIMIT: Final = 512  # some 50 ms: so long others wait for their turn
+_PART: Final = 64  # of a batch in which something failed
 _CHECKPOINT_BYTES: Final = 4 << 20
 _CHECKPOINT_PAUSE_S: Final = 0.5
 _CHECKPOINT_LOCK_S: Final = 1.0
 _CLOSE_LOCK_S: Final = 2.0
 _READ_PATIENCE_MS: Final = 5000
-_OPENING_STEP_MS: Final = 20
 _WAIT_STEP_MS: Final = 20
 _LOOK_EVERY_S: Final = 0.01
-
-_PRAGMAS: Final = (
-    "PRAGMA trusted_schema = OFF",
-    "PRAGMA cell_size_check = ON",
-    "PRAGMA mmap_size = 0",  # a mapped file turns another process's mistake into our crash
-    "PRAGMA temp_store = MEMORY",
-    "PRAGMA cache_size = -8192",
-    "PRAGMA wal_autocheckpoint = 0",  # own passive ones: a failing one would slow every commit
-    "PRAGMA journal_size_limit = 67108864",
-)
-# Without fullfsync a commit on macOS reaches the drive's cache, not the drive.
-_SYNCED_IN_COMMIT: Final = (
-    "PRAGMA synchronous = FULL",
-    "PRAGMA fullfsync = ON",
-    "PRAGMA checkpoint_fullfsync = ON",
-)
-# A checkpoint syncs log and file, a commit does not.
-_SYNCED_APART: Final = ("PRAGMA synchronous = NORMAL",)
-
-
-class Source(NamedTuple):
-    """What it takes to open a database.
-
-    Attributes:
-        path: The database file.
-        durable: Whether each commit is on the disk before it is acknowledged.
-        clock: Microseconds since 1970 UTC.
-        entropy: Unpredictable bytes.
-        any_thread: Whether connections may go from thread to thread, one at a time.
-        looks_only: Whether the file itself is opened for reading only: then not even closing it as
-            the last one moves the write-ahead log into it. For a `Reader` alone.
-    """
-
-    path: Path
-    durable: bool
-    clock: Clock
-    entropy: Entropy
-    any_thread: bool = False
-    looks_only: bool = False
 
 
 class _UndoneError(Exception):
@@ -102,13 +62,13 @@ class Writer:
         self._checkpointed = time.monotonic()
         self._look_at = 0.0
         self._wait_ms = -1
-        try:
-            self._conn = _opened(source, self._lock, deadline_s)
-        except BaseException:
-            self._lock.close()
-            raise
+        with ExitStack() as if_it_fails:
+            if_it_fails.callback(self._lock.close)
+            self._conn = opened(source, self._lock, deadline_s)
+            if_it_fails.callback(self._conn.close)
+            self.watch.settle()
+            if_it_fails.pop_all()
         self._batch = Batch(self._conn.cursor(), {}, {})
-        self.watch.settle()
 
     def write(self, batch: Sequence[Operation[T]], *, until: float) -> list[T | Exception]:
         """Run the operations and commit all that succeed at once, or none.
@@ -134,6 +94,9 @@ class Writer:
         except _UndoneError as undone:
             if len(batch) == 1:
                 return [undone.error]
+        if len(batch) > _PART:
+            parts = (batch[at : at + _PART] for at in range(0, len(batch), _PART))
+            return [result for part in parts for result in self._part(part, until)]
         with self.transaction(until=until):
             return [self._in_savepoint(operation) for operation in batch]
 
@@ -145,12 +108,11 @@ class Writer:
             StorageError: As of `write`.
         """
         self.watch.check()
-        changes = self._conn.total_changes
         patience = max(0.0, until - time.monotonic())
         with self._lock.held(patience / 2) as held:
             if not held and driver.WAL_RESET_BUG:
                 raise BusyError("another process held the database for too long")
-            with _faults():
+            with translated():
                 self._begin(until)
                 self._batch.forget()
                 try:
@@ -161,7 +123,7 @@ class Writer:
                     if self._conn.in_transaction:
                         self._conn.execute("ROLLBACK")
                     raise
-        if self._confirms and (self._log.is_in_doubt or self._conn.total_changes != changes):
+        if self._confirms:  # also what changed nothing: it may repeat what another has not synced
             self._confirm()
         self.watch.check()  # a file that was deleted meanwhile took the commit with it
         self._look_at = time.monotonic() + _LOOK_EVERY_S
@@ -181,7 +143,7 @@ class Writer:
             self.watch.check()
             self._look_at = now + _LOOK_EVERY_S
         if is_one_query:
-            with _faults():
+            with translated():
                 return operation(
                     Transaction(self._conn, self._source.clock(), self._source.entropy)
                 )
@@ -230,7 +192,7 @@ class Writer:
     def _checkpoint(self, mode: str) -> bool:
         """Whether all of the write-ahead log is in the file now."""
         turn = self._lock.held(_CHECKPOINT_LOCK_S) if driver.WAL_RESET_BUG else nullcontext(True)
-        with turn as has_turn, _faults():
+        with turn as has_turn, translated():
             if not has_turn:
                 return False
             busy, logged, moved = self._conn.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
@@ -242,7 +204,7 @@ class Writer:
         try:
             self.watch.check()
         except MemoryFault:
-            with suppress(MemoryFault), _faults():
+            with suppress(MemoryFault), translated():
                 self._conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def _begin(self, until: float) -> None:
@@ -251,6 +213,12 @@ class Writer:
             self._conn.execute(f"PRAGMA busy_timeout = {wait_ms}")
             self._wait_ms = wait_ms
         self._conn.execute("BEGIN IMMEDIATE")
+
+    def _part(self, part: Sequence[Operation[T]], until: float) -> Sequence[T | Exception]:
+        try:
+            return self.write(part, until=until)
+        except StorageError as error:  # of others parts may be committed
+            return [error] * len(part)
 
     def _undivided(self, operation: Operation[T]) -> T:
         try:
@@ -305,12 +273,14 @@ class Reader:
         self._watch = watch or place.Watch(source.path)
         self._watch.check()
         self._look_at = 0.0
-        with _faults():
-            self._conn = _connected(source)
+        with translated(), ExitStack() as if_it_fails:
+            self._conn = connected(source)
+            if_it_fails.callback(self._conn.close)
             self._conn.execute(f"PRAGMA busy_timeout = {_READ_PATIENCE_MS}")
-            _configure(self._conn, ("PRAGMA query_only = ON",))
+            configure(self._conn, ("PRAGMA query_only = ON",))
             self.is_current = migrate.inspect(self._conn) >= migrate.newest()
-        self._watch.settle()
+            self._watch.settle()
+            if_it_fails.pop_all()
 
     def read(self, operation: Operation[T]) -> T:
         """Run one operation on one snapshot of the database.
@@ -329,86 +299,11 @@ class Reader:
         self._conn.close()
 
 
-class _faults:  # noqa: N801 - reads as a statement: with _faults()
-    """Turns a driver's error into ours on the way out."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, driver.DriverError):
-            raise as_fault(error) from error
-
-
 def _on_snapshot(conn: driver.Connection, source: Source, operation: Operation[T]) -> T:
-    with _faults():
+    with translated():
         conn.execute("BEGIN")
         try:
             return operation(Transaction(conn, source.clock(), source.entropy))
         finally:
             if conn.in_transaction:
                 conn.execute("ROLLBACK")
-
-
-def _connected(source: Source) -> driver.Connection:
-    path = source.path
-    conn = driver.connect(
-        f"{path.absolute().as_uri()}?mode=ro" if source.looks_only else os.fspath(path),
-        uri=source.looks_only,
-        timeout=0,
-        isolation_level=None,
-        cached_statements=512,
-        check_same_thread=not source.any_thread,
-    )
-    conn.row_factory = driver.Row
-    return conn
-
-
-def _configure(conn: driver.Connection, more: Sequence[str]) -> None:
-    for pragma in (*_PRAGMAS, *more):
-        conn.execute(pragma).fetchall()
-
-
-def _opened(source: Source, lock: ProcessLock, deadline_s: float) -> driver.Connection:
-    until = time.monotonic() + deadline_s
-    with _faults():
-        conn = _connected(source)
-        try:
-            conn.execute(f"PRAGMA busy_timeout = {_OPENING_STEP_MS}")
-            present = _patiently(lambda: migrate.inspect(conn), until)  # before what writes
-            in_commit = source.durable and not SYNCS_APART
-            _configure(conn, _SYNCED_IN_COMMIT if in_commit else _SYNCED_APART)
-            is_wal = conn.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
-            if not is_wal or present < migrate.newest():  # else it waits for nobody
-                with lock.held(deadline_s / 2):
-                    _patiently(lambda: conn.execute("PRAGMA journal_mode = WAL").fetchone(), until)
-                    _patiently(lambda: _migrated(conn), until)
-        except BaseException:
-            conn.close()
-            raise
-        return conn
-
-
-def _migrated(conn: driver.Connection) -> None:
-    conn.execute("BEGIN IMMEDIATE")
-    try:
-        migrate.apply(conn)
-        conn.execute("COMMIT")
-    except BaseException:
-        if conn.in_transaction:
-            conn.execute("ROLLBACK")
-        raise
-
-
-def _patiently(step: Callable[[], T], until: float) -> T:
-    # Switching to WAL answers BUSY at once, without asking the busy handler.
-    while True:
-        try:
-            return step()
-        except driver.DriverError as error:
-            busy = driver.result_code(error) & 0xFF in {5, 6}
-            if not busy or time.monotonic() > until:
-                raise
-        import random  # noqa: PLC0415 - for the few that have to wait
-
-        time.sleep(random.uniform(0.002, 0.02))  # noqa: S311 - jitter, not a secret

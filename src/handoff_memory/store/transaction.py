@@ -53,30 +53,30 @@ class Transaction:
 
     def one(self, sql: str, **values: object) -> Any:
         """The first row, or None."""
-        numbered, in_order = _numbered(sql)
-        return self._conn.execute(numbered, in_order(values)).fetchone()
+        marked, in_order = _marked(sql)
+        return self._conn.execute(marked, in_order(values)).fetchone()
 
     def all(self, sql: str, **values: object) -> list[Any]:
         """Every row."""
-        numbered, in_order = _numbered(sql)
-        return self._conn.execute(numbered, in_order(values)).fetchall()
+        marked, in_order = _marked(sql)
+        return self._conn.execute(marked, in_order(values)).fetchall()
 
     def each(self, sql: str, **values: object) -> Iterator[Any]:
         """Row after row, without holding them all."""
-        numbered, in_order = _numbered(sql)
-        return iter(self._conn.execute(numbered, in_order(values)))
+        marked, in_order = _marked(sql)
+        return iter(self._conn.execute(marked, in_order(values)))
 
     def tuples(self, sql: str, **values: object) -> Iterator[tuple[Any, ...]]:
         """As `each`, but each row a plain tuple: for walks over everything."""
-        numbered, in_order = _numbered(sql)
+        marked, in_order = _marked(sql)
         cursor = self._conn.cursor()
         cursor.row_factory = None
-        return iter(cursor.execute(numbered, in_order(values)))
+        return iter(cursor.execute(marked, in_order(values)))
 
     def run(self, sql: str, **values: object) -> int:
         """Execute, and say how many rows were changed."""
-        numbered, in_order = _numbered(sql)
-        return int(self._cursor.execute(numbered, in_order(values)).rowcount)
+        marked, in_order = _marked(sql)
+        return int(self._cursor.execute(marked, in_order(values)).rowcount)
 
     def settle(self) -> None:
         """Do what was put off."""
@@ -86,23 +86,22 @@ class Transaction:
 
 
 @lru_cache(_STATEMENTS)
-def _numbered(sql: str) -> tuple[str, Callable[[_Values], tuple[object, ...]]]:
-    """A statement with numbers for its names, and what puts values into their order.
+def _marked(sql: str) -> tuple[str, Callable[[_Values], tuple[object, ...]]]:
+    """A statement with marks for its names, and what puts values into their order.
 
     The driver asks SQLite for each name at each call, which takes longer than binding the value.
+    The marks have no numbers: to Python 3.12.0 to 3.12.3 a number is a name, and it warns of each.
     """
     names: list[str] = []
 
-    def number(match: re.Match[str]) -> str:
-        name = match[1]
-        if name is None:  # a text
+    def mark(match: re.Match[str]) -> str:
+        if match[1] is None:  # a text
             return match[0]
-        if name not in names:
-            names.append(name)
-        return f"?{names.index(name) + 1}"
+        names.append(match[1])
+        return "?"
 
-    numbered = _NAMED.sub(number, sql)
-    return numbered, _picker(names)
+    marked = _NAMED.sub(mark, sql)
+    return marked, _picker(names)
 
 
 def _picker(names: list[str]) -> Callable[[_Values], tuple[object, ...]]:
