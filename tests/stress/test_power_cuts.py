@@ -139,8 +139,8 @@ def lost_in(tmp_path: Path, mode: str, count: int, seed: int) -> list[int]:
         f"{sum(lost)} versions; file synced {syncs} times, log begun {begun} times; "
         f"traced for {ran_s:.1f} s of {took_s:.1f} s"
     )
-    assert syncs > 50
-    assert begun > 20
+    assert syncs > 48
+    assert begun > 24
     return lost
 
 
@@ -149,4 +149,4 @@ def test_no_power_cut_takes_an_acknowledged_write(tmp_path: Path) -> None:
 
 
 def test_power_cuts_take_relaxed_writes_and_leave_the_file_whole(tmp_path: Path) -> None:
-    assert any(lost_in(tmp_path, "relaxed", 100, seed=20))
+    assert any(lost_in(tmp_path, "relaxed", 60, seed=20))

@@ -42,9 +42,9 @@ def write_on(database: Path, name: str, batches: int, *, durable: bool) -> None:
         )
         replies = [reply for reply in done if not isinstance(reply, Exception)]
         worker.say("kept", *(f"{reply['key']}:{reply['version']}" for reply in replies))
-        if chance.random() < 0.4:
+        if chance.random() < 0.6:
             writer.tend()
-        time.sleep(chance.choice((0, 0, 0.02)))  # a log that grows meanwhile does not begin anew
+        time.sleep(chance.choice((0, 0, 0.05)))  # a log that grows meanwhile does not begin anew
     writer.close()
 
 
