@@ -93,8 +93,8 @@ def test_rare_pieces_weigh_more() -> None:
     assert weights['"red"'] > weights[close] > 0
 
 
-@pytest.mark.parametrize(("met", "share"), [(20, 1.0), (5, 0.5), (1, 0.3)])
-def test_words_that_meet_as_often_as_they_share_a_text_count_as_one_more_word(
+@pytest.mark.parametrize(("met", "share"), [(20, 1.5), (12, 1.2), (5, 0.5), (1, 0.3)])
+def test_words_that_meet_more_often_than_by_chance_count_as_more_than_one_more_word(
     met: int, share: float
 ) -> None:
     red, apple = text.query("red apple").pieces
