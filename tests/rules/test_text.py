@@ -7,6 +7,12 @@ from hypothesis import strategies as st
 from handoff_memory.rules import text
 
 
+def rarity(count: int) -> float:
+    """What one word counts for that stands in so many of 1,000 texts."""
+    ((_, weight), *_) = text.weighed([(text.Piece(('"one"',)), count)], 1000, 5000)
+    return weight
+
+
 def test_every_part_of_a_query_is_a_quoted_phrase() -> None:
     query = text.query("src/auth/login.py don't")
 
@@ -80,7 +86,7 @@ def test_a_word_is_close_within_some_words_of_the_best_or_where_that_is_the_name
     )
 
 
-def test_rare_pieces_weigh_more() -> None:
+def test_rare_pieces_weigh_more_and_twice_close_to_the_rarest() -> None:
     red, apple = text.query("red apple").pieces
 
     weights = dict(text.weighed([(red, 50), (apple, 2)], 1000, 5000))
@@ -90,11 +96,11 @@ def test_rare_pieces_weigh_more() -> None:
         *('"apple"', '"red"', '{name} : "apple"', '{name} : "red"', close),
     ]
     assert weights['"apple"'] > weights['"red"'] > weights['{name} : "apple"'] > 0
-    assert weights['"red"'] > weights[close] > 0
+    assert weights[close] == weights['"red"']
 
 
-@pytest.mark.parametrize(("met", "share"), [(20, 1.0), (5, 0.5), (1, 0.3)])
-def test_words_that_meet_as_often_as_they_share_a_text_count_as_one_more_word(
+@pytest.mark.parametrize(("met", "share"), [(20, 3.0), (12, 3.0), (11, 1.0), (5, 0.5), (1, 0.3)])
+def test_words_that_surely_meet_more_often_than_by_chance_count_as_if_typed_as_one(
     met: int, share: float
 ) -> None:
     red, apple = text.query("red apple").pieces
@@ -102,8 +108,30 @@ def test_words_that_meet_as_often_as_they_share_a_text_count_as_one_more_word(
 
     weights = dict(text.weighed([(red, 100), (apple, 100), (both, met)], 1000, 5000))
 
-    once = dict(text.weighed([(text.Piece(('"one"',)), met)], 1000, 5000))['"one"']
-    assert weights[both.match] == pytest.approx(share * once)
+    assert weights[both.match] == pytest.approx(share * rarity(met))
+
+
+def test_of_two_pairs_the_one_that_is_rarest_beside_its_words_is_the_name() -> None:
+    payment, bridge, primary, region = text.query("payment bridge primary region").pieces
+    name, _, kind = text.neighbours("payment bridge primary region")
+    found = [(payment, 90), (bridge, 90), (name, 30), (primary, 30), (region, 90), (kind, 30)]
+
+    weights = dict(text.weighed(found, 1000, 5000))
+
+    assert weights[name.match] == pytest.approx(3 * rarity(30))
+    assert weights[kind.match] == pytest.approx(rarity(30))
+    assert name.near(region) in weights
+
+
+def test_beside_what_is_typed_as_one_no_two_words_are_the_name() -> None:
+    payment, bridge, primary, region = text.query("payment-bridge primary region").pieces
+    typed, _, kind = text.neighbours("payment-bridge primary region")
+    found = [(payment, 90), (bridge, 90), (typed, 30), (primary, 90), (region, 90), (kind, 30)]
+
+    weights = dict(text.weighed(found, 1000, 5000))
+
+    assert weights[typed.match] == pytest.approx(3 * rarity(30))
+    assert weights[kind.match] == pytest.approx(rarity(30))
 
 
 def test_words_met_by_chance_count_little_where_one_of_them_is_not_known() -> None:
@@ -111,8 +139,7 @@ def test_words_met_by_chance_count_little_where_one_of_them_is_not_known() -> No
 
     weights = dict(text.weighed([(both, 20)], 1000, 5000))
 
-    once = dict(text.weighed([(text.Piece(('"one"',)), 20)], 1000, 5000))['"one"']
-    assert weights[both.match] == pytest.approx(0.3 * once)
+    assert weights[both.match] == pytest.approx(0.3 * rarity(20))
 
 
 def test_where_pieces_stand_in_too_many_texts_the_rarest_decide() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import pytest
@@ -252,6 +253,33 @@ def test_of_two_that_say_as_much_the_shorter_comes_first(scout: Agent) -> None:
     scout.write("s/long", "the stock cache log" + " and more" * 100)
 
     assert scout.found("stock cache log nowhere") == ["s/short@1", "s/long@1"]
+
+
+def test_of_two_that_say_as_much_the_one_that_was_kept_up_to_date_comes_first(
+    scout: Agent, executor: Agent
+) -> None:
+    scout.write("s/kept", "the stock cache")
+    scout.write("s/kept", "the stock cache log")
+    scout.write("s/used", "the stock cache log")
+    scout.write("s/once", "the stock cache log")
+    executor.report("s/used", "success")
+
+    assert scout.found("stock cache log nowhere") == ["s/used@1", "s/kept@2", "s/once@1"]
+
+
+def test_the_name_of_what_is_asked_about_beats_more_words_about_another(scout: Agent) -> None:
+    for first, second in product(("payment", "refund", "audit"), ("bridge", "cache", "vault")):
+        for number in range(9):
+            scout.write(f"s/{first}-{second}-{number}", f"a note on the {first} {second}")
+        if (first, second) != ("payment", "bridge"):
+            scout.write(
+                f"region/{first}-{second}", f"the primary region of {first}-{second} is here"
+            )
+    for number in range(60):
+        scout.write(f"s/k{number}", f"note {number}")
+    scout.write("s/right", "payment-bridge is served from here, other regions wait")
+
+    assert scout.found("payment bridge primary region nowhere")[0] == "s/right@1"
 
 
 def test_any_number_of_words_that_may_be_written_as_two_can_be_searched_for(scout: Agent) -> None:

@@ -39,9 +39,10 @@ _MAX_TERMS: Final = 64
 _MAX_WEIGHED: Final = 24
 _AS_ONE: Final = 3.0  # a path, a name, a code: it says best which record is meant
 _MET_BY_CHANCE: Final = 0.3
-_BELONG_TOGETHER: Final = 1.0  # "retry policy" counts as much as a word of its own
+_BELONG_TOGETHER: Final = 1.0  # "retry policy" counts as a word of its own
+_OFTEN: Final = 0.5  # how often two words meet that may be a name, to sharing a text by chance
 _IN_A_NAME: Final = 0.15  # what more a word counts there
-_NEAR: Final = 0.5  # what more a word counts close to the most telling one
+_NEAR: Final = 1.0  # what more a word counts close to the most telling one
 _WINDOW: Final = 8  # words between two that are still close
 _MOST_SPELLINGS: Final = 3
 _SHORTEST_PART: Final = 3
@@ -153,12 +154,14 @@ def weighed(found: Iterable[tuple[Piece, int]], total: int, most: int) -> list[t
     if not telling:
         return []
     counts = {piece.spellings[0]: count for piece, count in known}
+    name = _name([piece for piece, _ in known[:telling]], counts, total)
     weighed = [
-        (piece, _share(piece, counts, total) * _rarity(count, total)) for piece, count in known
+        (piece, _share(piece, name, counts, total) * _rarity(count, total))
+        for piece, count in known
     ]
     few, many = weighed[:telling], weighed[telling:]
     among = " OR ".join(piece.match for piece, _ in few)
-    best = max(few, key=lambda one: one[1])[0]
+    best = name or max(few, key=lambda one: one[1])[0]
     return [
         *((piece.match, weight) for piece, weight in few),
         *((piece.in_a_name, weight * _IN_A_NAME) for piece, weight in few),
@@ -252,13 +255,45 @@ def _adds(piece: Piece, best: Piece) -> bool:
     return piece.share == 1.0 and inside.isdisjoint(_WORD.findall(piece.spellings[0]))
 
 
-def _share(piece: Piece, counts: Mapping[str, int], total: int) -> float:
+def _name(pieces: Sequence[Piece], counts: Mapping[str, int], total: int) -> Piece | None:
+    """The two words that are the name of what is asked about, where none is typed as one.
+
+    "payment bridge" is far rarer than either of its words, "primary region" hardly than "primary".
+    """
+    if any(piece.share == _AS_ONE for piece in pieces):
+        return None
+
+    def beyond(piece: Piece) -> float:
+        return min(counts[word] for word in piece.words) / counts[piece.spellings[0]]
+
+    pairs = [piece for piece in pieces if _surely_met(piece, counts, total) >= _OFTEN]
+    return max(pairs, key=beyond, default=None)
+
+
+def _share(piece: Piece, name: Piece | None, counts: Mapping[str, int], total: int) -> float:
     """What counts of a piece: words belong together that meet as often as they share a text."""
-    if not all(word in counts for word in piece.words) or not piece.words:
+    if piece == name:
+        return _AS_ONE
+    if not _known(piece, counts):
         return piece.share
+    return min(_BELONG_TOGETHER, max(piece.share, _met_to_chance(piece, counts, total)))
+
+
+def _surely_met(piece: Piece, counts: Mapping[str, int], total: int) -> float:
+    """How often two words meet at least, but for chance, to how often they share a text by it."""
+    if not _known(piece, counts):
+        return 0.0
+    spread = 2 / math.sqrt(counts[piece.spellings[0]])
+    return max(0.0, 1 - spread) * _met_to_chance(piece, counts, total)
+
+
+def _met_to_chance(piece: Piece, counts: Mapping[str, int], total: int) -> float:
     by_chance = math.prod(counts[word] for word in piece.words) / total
-    met = counts[piece.spellings[0]] / by_chance
-    return min(_BELONG_TOGETHER, max(piece.share, met))
+    return counts[piece.spellings[0]] / by_chance
+
+
+def _known(piece: Piece, counts: Mapping[str, int]) -> bool:
+    return bool(piece.words) and all(word in counts for word in piece.words)
 
 
 def _spaced(word: str) -> str:
