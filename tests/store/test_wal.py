@@ -48,13 +48,58 @@ def put(writer: Writer, name: str) -> None:
     assert done == name
 
 
-def kept_in_file_alone(folder: Path) -> set[str]:
-    """What a power cut leaves when it takes the whole log."""
-    shutil.copy(folder / "memory.db", folder / "alone.db")
-    conn = driver.connect(str(folder / "alone.db"))
-    rows = conn.execute("SELECT name FROM meta WHERE value = 'kept'").fetchall()
-    conn.close()
-    return {row[0] for row in rows}
+class Disk:
+    """A disk that fails: the system then drops what was written to the log since the last sync.
+
+    Attributes:
+        failures: How many syncs are going to fail.
+    """
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.failures = 0
+        self._folder = folder
+        self._sync, self._pwrite = os.fdatasync, os.pwrite
+        self._synced = 0
+        self._dropped: list[tuple[int, int]] = []
+        monkeypatch.setattr(os, "fdatasync", self.sync)
+        monkeypatch.setattr(os, "pwrite", self.pwrite)
+
+    def sync(self, fd: int) -> None:
+        begin, self._synced = self._synced, os.fstat(fd).st_size
+        if self.failures:
+            self.failures -= 1
+            self._dropped.append((begin, self._synced))
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        self._sync(fd)
+
+    def pwrite(self, fd: int, data: bytes, at: int) -> int:
+        if not self.failures:  # else the sync after it drops it as well
+            self._dropped = [
+                (begin, end) for begin, end in self._dropped if begin < at or end > at + len(data)
+            ]
+        return self._pwrite(fd, data, at)
+
+    def after_a_power_cut(self) -> set[str]:
+        """What SQLite finds in what the disk has."""
+        left = self._folder / "left.db"
+        for end in ("", "-wal"):
+            shutil.copy(f"{self._folder / 'memory.db'}{end}", f"{left}{end}")
+        with Path(f"{left}-wal").open("r+b") as log:
+            for begin, end_at in self._dropped:
+                log.seek(begin)
+                log.write(bytes(end_at - begin))
+        conn = driver.connect(str(left))
+        rows = conn.execute("SELECT name FROM meta WHERE value = 'kept'").fetchall()
+        assert conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        conn.close()
+        return {row[0] for row in rows}
+
+
+@pytest.fixture
+def disk(tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch) -> Disk:
+    found = Disk(tmp_path, monkeypatch)
+    put(writer, "before")
+    return found
 
 
 def sync_by(monkeypatch: pytest.MonkeyPatch, sync: Sync) -> None:
@@ -63,18 +108,6 @@ def sync_by(monkeypatch: pytest.MonkeyPatch, sync: Sync) -> None:
 
 def died(fd: int) -> None:
     raise KeyboardInterrupt
-
-
-def failing(times: int) -> Sync:
-    really, left = os.fdatasync, [times]
-
-    def sync(fd: int) -> None:
-        left[0] -= 1
-        if left[0] >= 0:
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        really(fd)
-
-    return sync
 
 
 def test_a_commit_is_synced_after_the_turn_was_given_back(
@@ -126,33 +159,42 @@ def test_what_may_be_lost_is_not_synced(tmp_path: Path, monkeypatch: pytest.Monk
     assert syncs == []
 
 
-def test_what_the_log_may_have_lost_is_written_into_the_file(
-    tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sync_by(monkeypatch, failing(1))
+def test_what_the_disk_dropped_is_written_anew(writer: Writer, disk: Disk) -> None:
+    disk.failures = 1
 
     put(writer, "one")
-    assert kept_in_file_alone(tmp_path) == {"one"}
-
+    assert disk.after_a_power_cut() == {"before", "one"}
     put(writer, "two")
-    assert kept_in_file_alone(tmp_path) == {"one"}  # the disk takes the log again
+    assert disk.after_a_power_cut() == {"before", "one", "two"}
 
 
-def test_a_write_that_neither_log_nor_file_can_take_is_no_acknowledged_one(
-    tmp_path: Path, writer: Writer, monkeypatch: pytest.MonkeyPatch
+def test_after_a_write_that_the_disk_did_not_take_nothing_is_acknowledged(
+    writer: Writer, disk: Disk
 ) -> None:
-    sync_by(monkeypatch, failing(1))
-    onlooker = driver.connect(str(tmp_path / "memory.db"), isolation_level=None)
-    onlooker.execute("BEGIN")
-    onlooker.execute("SELECT * FROM meta").fetchall()  # what it sees keeps the log from the file
+    disk.failures = 3
+    again = time.monotonic() + 0.5
 
     with pytest.raises(DatabaseIoError, match="a power cut may undo it"):
         put(writer, "one")
     with pytest.raises(DatabaseIoError, match="a power cut may undo it"):
-        put(writer, "two")  # a sync would pass, and say nothing of what failed before
-    with pytest.raises(DatabaseIoError, match="a power cut may undo it"):
-        writer.write([lambda tx: health.meta(tx, "one")], until=time.monotonic() + 0.5)  # a retry
-    onlooker.close()
-    put(writer, "three")
+        writer.write([lambda tx: health.meta(tx, "one")], until=again)  # a retry, say
+    assert disk.after_a_power_cut() == {"before"}
+    put(writer, "two")  # a sync alone would pass, and say nothing of what was dropped before
 
-    assert kept_in_file_alone(tmp_path) == {"one", "two", "three"}
+    assert disk.after_a_power_cut() == {"before", "one", "two"}
+
+
+def test_a_log_in_doubt_is_not_moved_into_the_file(
+    writer: Writer, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("handoff_memory.store.sqlite._CHECKPOINT_BYTES", 1)
+    monkeypatch.setattr("handoff_memory.store.sqlite._CHECKPOINT_PAUSE_S", 0.0)
+    disk.failures = 3
+    with pytest.raises(DatabaseIoError):
+        put(writer, "one")
+
+    writer.tend()  # the file would get what the log lacks, and the log older pages to put over it
+    assert disk.after_a_power_cut() == {"before"}
+    writer.tend()
+
+    assert disk.after_a_power_cut() == {"before", "one"}

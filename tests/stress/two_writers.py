@@ -18,6 +18,7 @@ from handoff_memory.services import memory
 from handoff_memory.services.limits import Limits
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import sqlite
+from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation
 from stress import worker
 
@@ -32,7 +33,7 @@ def writing(name: str, key: str, value: str) -> Operation[Reply]:
 
 def write_on(database: Path, name: str, batches: int, *, durable: bool) -> None:
     makers, chance = Makers(), random.Random(name)
-    source = sqlite.Source(database, durable, makers.clock, makers.entropy)
+    source = Source(database, durable, makers.clock, makers.entropy)
     writer = sqlite.Writer(source, deadline_s=30)
     for number in range(batches):
         keys = [SHARED, *(f"{name}-{number}-{place}" for place in range(chance.randint(0, 2)))]

@@ -163,13 +163,22 @@ class Writer:
 
     def tend(self) -> None:
         """Move the write-ahead log into the file once it has grown; never waits for readers."""
-        if self.wants_tending():
-            self._checkpointed = time.monotonic()
-            with suppress(MemoryFault):  # the log is complete without it
-                self._checkpoint("PASSIVE")
+        if not self.wants_tending():
+            return
+        self._checkpointed = time.monotonic()
+        with suppress(MemoryFault), translated():  # the log is complete without it
+            if self._confirms:
+                self._confirm()  # what the disk failed to take must not be in the file alone
+            turn = self._lock.held(_CHECKPOINT_LOCK_S)
+            with turn if driver.WAL_RESET_BUG else nullcontext(True) as has_turn:
+                if has_turn:
+                    self._conn.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
 
     def close(self) -> None:
         """Close; the last process to do so empties the write-ahead log."""
+        if self._log.is_in_doubt:
+            with suppress(MemoryFault):
+                self._confirm()
         self._log.close()
         with self._lock.held(_CLOSE_LOCK_S if driver.WAL_RESET_BUG else 0.0):
             self._settle_moved()
@@ -184,19 +193,14 @@ class Writer:
         """
         if self._log.reaches_disk():
             return
-        with suppress(MemoryFault):  # writes into the file what the log may have lost
-            self._log.is_in_doubt = not self._checkpoint("FULL")
+        with suppress(MemoryFault), translated(), self._lock.held(_CHECKPOINT_LOCK_S):
+            self._conn.execute("BEGIN IMMEDIATE")
+            try:
+                self._log.write_anew()
+            finally:
+                self._conn.execute("ROLLBACK")
         if self._log.is_in_doubt:
             raise errors.DatabaseIoError("the disk did not confirm it: a power cut may undo it")
-
-    def _checkpoint(self, mode: str) -> bool:
-        """Whether all of the write-ahead log is in the file now."""
-        turn = self._lock.held(_CHECKPOINT_LOCK_S) if driver.WAL_RESET_BUG else nullcontext(True)
-        with turn as has_turn, translated():
-            if not has_turn:
-                return False
-            busy, logged, moved = self._conn.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-            return not busy and logged == moved
 
     def _settle_moved(self) -> None:
         # SQLite leaves the log of a file that was moved as it is, and whatever file has the name

@@ -5,6 +5,7 @@ is of the whole file, so it may as well come after the turn was given back (docs
 """
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ from typing import Final
 # the drive.
 SYNCS_APART: Final = hasattr(os, "fdatasync")
 _FLAGS: Final = os.O_RDWR | getattr(os, "O_CLOEXEC", 0)
+_CHUNK_BYTES: Final = 1 << 20
 
 
 class WriteAheadLog:
@@ -46,6 +48,19 @@ class WriteAheadLog:
         except OSError:
             self.is_in_doubt = True
         return not self.is_in_doubt
+
+    def write_anew(self) -> None:
+        """Give the disk all of it once more, from what the system still has in memory.
+
+        Whoever calls keeps others from writing to it. If this fails, it stays in doubt.
+        """
+        if self._fd is None:
+            return
+        with suppress(OSError):
+            for at in range(0, self.size_bytes(), _CHUNK_BYTES):
+                os.pwrite(self._fd, os.pread(self._fd, _CHUNK_BYTES, at), at)  # type: ignore[attr-defined, unused-ignore]
+            os.fdatasync(self._fd)  # type: ignore[attr-defined, unused-ignore]
+            self.is_in_doubt = False
 
     def close(self) -> None:
         """Let go of the file."""
