@@ -5,6 +5,9 @@ has returned; until then each of its sectors, and the size that the file got by 
 not, whatever became of the others and of later ones; a size without the bytes shows zeros. A sector
 is never half there.
 
+Where a sync fails, the kernel may drop what was pending: it stays in the page cache, as if it were
+on the disk, and no later sync writes it. A sector that is written to again goes there whole.
+
 Names are taken to be durable at once: who makes or deletes a file has that on the disk, and which
 file a name means is never in doubt. That is more than every file system promises.
 """
@@ -54,6 +57,16 @@ class Image:
             case Resize(size):
                 self.resize(size)
 
+    def fetch(self, change: Write | Resize, cache: Image) -> None:
+        """Have that as well, from a page cache that has it."""
+        match change:
+            case Write():
+                for sector in change.sectors():
+                    self.copy_sector(cache, sector)
+                    self.size = max(self.size, min(sector.stop, cache.size))
+            case Resize(size):
+                self.resize(size)
+
     def resize(self, size: int) -> None:
         if size < self.size:
             del self.data[size:]
@@ -72,10 +85,14 @@ class Image:
 
 
 class File:
-    """A file: what is certainly on the disk, and the changes since."""
+    """A file: what is certainly on the disk, and the changes since.
+
+    The page cache as it was before them is the same, but for what was dropped.
+    """
 
     def __init__(self) -> None:
         self._durable = Image()
+        self._cache = Image()
         self._pending: list[Write | Resize] = []
         self._settled = 0
 
@@ -90,15 +107,24 @@ class File:
         """A sync that was entered at the mark has returned."""
         count = max(0, mark - self._settled)
         for change in self._pending[:count]:
-            self._durable.take(change)
+            self._cache.take(change)
+            self._durable.fetch(change, self._cache)
         del self._pending[:count]
         self._settled += count
+
+    def drop(self, chance: random.Random) -> None:
+        """Of what is pending some has reached the disk, and the rest never will."""
+        self._durable = Image(self.left(chance))
+        for change in self._pending:
+            self._cache.take(change)
+        self._settled += len(self._pending)
+        self._pending.clear()
 
     def left(self, chance: random.Random) -> bytes:
         """What may be found after a power cut: between nothing and all of what is pending."""
         share = chance.choice((0.0, 1.0, 0.5, chance.random()))
         is_torn = chance.random() < 0.5
-        cached, left = (Image(self._durable.content()) for _ in range(2))
+        cached, left = (Image(image.content()) for image in (self._cache, self._durable))
         for change in self._pending:
             cached.take(change)
             is_whole = chance.random() < share
@@ -133,6 +159,14 @@ class Disk:
                 file.change(_changed(call, result))
         elif any(text.decode(errors="replace") in self._paths for text in call.texts):
             raise NotImplementedError(call)
+
+    def drop(self, path: str, chance: random.Random) -> None:
+        """A sync of that file fails; those that are in progress come before what it drops."""
+        dropping = self._files[path]
+        for file, mark in self._syncing.values():
+            if file is dropping:
+                file.settle(mark)
+        dropping.drop(chance)
 
     def left(self, chance: random.Random) -> dict[str, bytes]:
         """What each file may hold after a power cut."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -25,12 +25,19 @@ def sync(pid: int = 1, result: int = 0) -> Iterator[Step]:
     return (Step(call("fdatasync", pid=pid), value) for value in (None, result))
 
 
-def after(*steps: Step) -> set[bytes]:
-    """All that a thousand power cuts leave."""
+def after(*steps: Step | None) -> set[bytes]:
+    """All that a thousand power cuts leave; None stands for a drop."""
+    return {cut(steps, random.Random(seed)) for seed in range(1000)}
+
+
+def cut(steps: Iterable[Step | None], chance: random.Random) -> bytes:
     disk = Disk({PATH})
     for step in steps:
-        disk.take(step)
-    return {disk.left(random.Random(seed)).get(PATH, b"gone") for seed in range(1000)}
+        if step is None:
+            disk.drop(PATH, chance)
+        else:
+            disk.take(step)
+    return disk.left(chance).get(PATH, b"gone")
 
 
 def test_what_was_written_before_a_sync_stays() -> None:
@@ -92,6 +99,38 @@ def test_a_size_that_was_not_synced_may_be_any_that_the_file_had() -> None:
 
 def test_a_size_may_be_there_without_what_was_written() -> None:
     assert after(write(0, b"a")) == {b"", b"a", bytes(1)}
+
+
+def test_what_was_dropped_is_there_or_not_and_no_later_sync_brings_it() -> None:
+    old, new, last = (letter * SECTOR for letter in (b"o", b"n", b"l"))
+
+    left = after(write(0, old * 2), *sync(), write(0, new), None, write(SECTOR, last), *sync())
+
+    assert left == {old + last, new + last}
+
+
+def test_what_was_dropped_and_is_written_anew_stays_after_a_sync() -> None:
+    assert after(write(0, b"a"), *sync(), write(0, b"b"), None, write(0, b"b"), *sync()) == {b"b"}
+
+
+def test_a_sector_that_is_written_to_again_brings_what_was_dropped_of_it() -> None:
+    written = [write(0, b"--"), *sync(), write(0, b"a"), None, write(1, b"b")]
+
+    assert after(*written) == {b"--", b"a-", b"ab"}
+    assert after(*written, *sync()) == {b"ab"}
+
+
+def test_a_size_that_was_dropped_comes_back_as_far_as_what_is_written_again() -> None:
+    grown = [write(0, b"a"), *sync(), write(SECTOR, b"b"), None, write(0, b"c"), *sync()]
+
+    sector = b"c".ljust(SECTOR, b"\0")
+    assert after(*grown) == {sector, sector + b"\0", sector + b"b"}
+
+
+def test_a_sync_in_progress_comes_before_a_drop() -> None:
+    entered, returned = sync(2)
+
+    assert after(write(0, b"a"), entered, write(0, b"b"), None, returned) == {b"a", b"b"}
 
 
 def test_a_file_that_was_deleted_is_gone() -> None:
