@@ -30,6 +30,8 @@ pytestmark = pytest.mark.stress
 BATCHES = 120
 # Of a slow disk: the other one goes on with, and moves into the file, what is not yet synced.
 SLOWLY = "--inject=fdatasync:delay_enter=5000"
+# So many steps after a drop much of what is done builds on it.
+SOON = 300
 Version = tuple[str, int]
 
 
@@ -112,12 +114,13 @@ def drops(steps: list[Step], log: str) -> set[int]:
 
 
 def cuts(steps: list[Step], database: Path, count: int, seed: int) -> Iterator[Cut]:
-    """Power cuts at random steps, and one when all is done."""
-    chance = random.Random(seed)
-    moments = {*chance.sample(range(len(steps)), count - 1), len(steps) - 1}
+    """Power cuts at random steps, soon after drops if there are any, and one when all is done."""
+    chance, last = random.Random(seed), len(steps) - 1
     log = f"{database}-wal"
     disk = Disk({str(database), log, f"{database}-journal"})
     dropping = drops(steps, log)
+    soon = {min(number + after, last) for number in dropping for after in range(SOON)}
+    moments = {*chance.sample(sorted(soon) or range(last), count - 1), last}
     promised: set[Version] = set()
     for number, step in enumerate(steps):
         disk.take(step)
