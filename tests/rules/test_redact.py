@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from growth import is_in_step
 from handoff_memory.rules.redact import Redacted, kinds, redact_text, redact_value, secret_kinds
 from secrets_corpus import CANARIES, INNOCENT, Canary, pem
 
@@ -315,3 +316,12 @@ def test_an_adversarial_mebibyte_takes_seconds_at_most(unit: str) -> None:
 def test_a_name_is_known_whatever_stands_between_it_and_its_value(name: str, between: str) -> None:
     assert redact_text(f"x {name}{between}hR7kQ2wZ9xLm4Tv8").kinds
     assert redact_text(f"x {name.upper()}{between}hR7kQ2wZ9xLm4Tv8").kinds
+
+
+@pytest.mark.parametrize("before", ["password=", "Authorization: Bearer ", "postgres://u:", "key="])
+@pytest.mark.parametrize("piece", ["a", "_a", "a.", "A1", "%a", "${", " a", "/a", "[a", "a->"])
+def test_a_long_value_is_looked_through_in_linear_time(before: str, piece: str) -> None:
+    def look(text: str) -> object:
+        return redact_text(text, frozenset())
+
+    assert is_in_step(look, lambda size: before + piece * (size // len(piece)), 16_000)

@@ -63,7 +63,7 @@ _BREAK: Final = lazy.pattern(r"(?<![!-/:-@\[-`{-~\n])\n+")
 _SPACED: Final = ("  ", "\t", "\n ")
 _SPACES: Final = lazy.pattern(r"(?<=[^ \t])[ \t]{2,}|(?<=\n)[ \t]+(?=[^\s])|\t")
 _HAN: Final = lazy.pattern(r"[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f]")
-_KANJI_RUN: Final = lazy.pattern(r"[\u3400-\u9fff]+(?=[\u3040-\u30ff])")
+_HAN_BEFORE_KANA: Final = lazy.pattern(r"[\u3400-\u9fff](?=[\u3040-\u30ff])")
 _HIRAGANA: Final = lazy.pattern(r"[\u3040-\u309f]")
 _KATAKANA: Final = lazy.pattern(r"[\u30a0-\u30ff\u31f0-\u31ff]")
 _WIDE_MARK: Final = lazy.pattern(r"[\u3000-\u303f\uff00-\uffef\u2010-\u2027]")
@@ -143,7 +143,7 @@ def _foreign(text: str) -> dict[str, float]:
         name: len(pattern.findall(text)) if highest >= lowest else 0
         for name, lowest, pattern in (
             ("han", "\u3400", _HAN),
-            ("han before kana", "\u3400", _KANJI_RUN),
+            ("han before kana", "\u3400", _HAN_BEFORE_KANA),
             ("hiragana", "\u3040", _HIRAGANA),
             ("katakana", "\u30a0", _KATAKANA),
             ("hangul", "\uac00", _HANGUL),

@@ -49,7 +49,7 @@ _STAND_IN = lazy.pattern(
     | &?(?:str|string|bytes|int|bool|any|text|secret(?:str|bytes)|unicode|object)[?!]?(?:\|.*)?
     | change[-_ ]?(?:me|it|this)\W? | (?:your|insert|enter|put|add|replace)[-_ ][a-z_\ -]*
     | (?:await|new|lambda|typeof)\ .* | (?:process|import\.meta|os)\.[a-z].*
-    | \(?(?:[a-z_]\w*(?:\.[a-z_]\w*)+|[a-z_.]+\d?[a-z_]*(?:->\w+)*)[(\[].*   # a call
+    | \(?(?:[a-z_]\w*(?:\.[a-z_]\w*)+|[a-z_.]+(?:\d[a-z_]*)?(?:->\w+)*)[(\[].*   # a call
     | (?:self|this|cls|config|conf|cfg|settings|env|args|opts|options|request|req|user|params|data
         |body|form|props|state|ctx|secrets|vars?|local|module|credentials|creds)(?:\.\w+)+
     | (?:[a-z_][\w.]*[._])?(?:password|passwd|pwd|passphrase|secret|token|key)(?:_[a-z]{1,8})?
