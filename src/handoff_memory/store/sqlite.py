@@ -68,6 +68,8 @@ class Writer:
             if_it_fails.callback(self._conn.close)
             self.watch.settle()
             if_it_fails.pop_all()
+        if self._confirms:
+            self._log.open()
         self._batch = Batch(self._conn.cursor(), {}, {})
 
     def write(self, batch: Sequence[Operation[T]], *, until: float) -> list[T | Exception]:

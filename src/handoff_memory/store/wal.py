@@ -28,6 +28,12 @@ class WriteAheadLog:
         self._fd: int | None = None
         self.is_in_doubt = False
 
+    def open(self) -> None:
+        """Open it if it is there: who has it open is told of a sync that fails."""
+        if self._fd is None:
+            with suppress(FileNotFoundError):
+                self._fd = os.open(self._path, _FLAGS)
+
     def size_bytes(self) -> int:
         """How large it is, 0 if there is none."""
         try:
@@ -41,8 +47,7 @@ class WriteAheadLog:
         After that it is in doubt: another sync could pass although what failed was dropped.
         """
         try:
-            if self._fd is None:
-                self._fd = os.open(self._path, _FLAGS)
+            self._fd = os.open(self._path, _FLAGS) if self._fd is None else self._fd
             if not self.is_in_doubt:
                 os.fdatasync(self._fd)  # type: ignore[attr-defined, unused-ignore]
         except OSError:
