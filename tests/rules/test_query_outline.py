@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from growth import is_in_step
 from handoff_memory.rules.query import Outline, ask
 
 CODE = {
@@ -206,14 +205,6 @@ def test_a_log_has_times_levels_and_kinds_of_lines() -> None:
         "x60 from 1: #:#:# WARNING request # in #",
         "x30 from 5: #:#:# error level=error request # in #",
     ]
-
-
-def test_a_log_of_long_words_is_read_in_linear_time() -> None:
-    def read(text: str) -> object:
-        return outline(text, "text/plain")
-
-    line = "2026-11-30T10:00:00Z error {}\n"
-    assert is_in_step(read, lambda size: line.format(0) * 9 + f"0={'a' * size}\n", 32_000)
 
 
 def test_failures_are_landmarks() -> None:

@@ -30,7 +30,7 @@ _LANDMARK: Final = lazy.pattern(
     r"|Tests?(?: Suites)?: +\d|[A-Za-z_][\w.]*(?:Error|Exception)(?::|$)"
 )
 _DIGITS: Final = str.maketrans("123456789", "0" * 9)
-_PART: Final = lazy.pattern(r"[^=:,()\[\]]+")
+_NUMBERED: Final = lazy.pattern(r"[^=:,()\[\]]*0[^=:,()\[\]]*")
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ def _masked(line: str) -> str:
 
 @lru_cache(maxsize=_TEMPLATES)  # with all digits alike, the words of a log are few
 def _without_numbers(word: str) -> str:
-    return _PART.sub(lambda part: "#" if "0" in part[0] else part[0], word)
+    return _NUMBERED.sub("#", word)
 
 
 def _template(line: str, text: str, number: int) -> _Template:
