@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handoff_memory.core.folding import SAMPLED_CHARS
 from handoff_memory.core.signature import (
-    SAMPLED_CHARS,
     args_signature,
     canonical_args,
     error_parts,

@@ -11,8 +11,8 @@ Three strengths, since the three are compared for different ends:
 - errors: the exception's type, the innermost frame of this repository (file and function, no line),
   and the message with everything folded, percentages and line numbers too.
 
-Every pattern is linear: each repetition is bounded or possessive. A text beyond 256 Ki characters
-counts by its first and its last 128 Ki, so equal texts stay equal; the raw hash is of all of it.
+Of a long text the first and last characters count (`folding`); the raw hash is of all of it. Every
+pattern is linear: each repetition is bounded or possessive.
 
 Source: governor §6.
 """
@@ -21,109 +21,18 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import orjson
 
-from handoff_memory.core import lazy
+from handoff_memory.core import folding, lazy
 from handoff_memory.core.digest import sha256, tagged
 
-SAMPLED_CHARS: Final = 256 * 1024
-_HALF: Final = SAMPLED_CHARS // 2
 _MAX_DEPTH: Final = 100
 _MAX_FRAMES_CHARS: Final = 65_536
 _MAX_FAILURES: Final = 32
 
-_MONTH: Final = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-_DAY: Final = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
-_CLOCK: Final = r"[0-2]?\d:[0-5]\d:[0-5]\d(?:[.,]\d{1,9})?"
-_ZONE: Final = r"(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d))?"
-_UNIT: Final = (
-    r"(?:(?:ns|µs|us|ms|s|m|h|d)|[ ]?(?:nanosecond|microsecond|millisecond|msec|second|sec"
-    r"|minute|min|hour|hr|day)s?|[ ](?:ns|µs|us|ms|s))\b"
-)
-_TIME: Final = (
-    rf"(?:(?:{_DAY},? )?(?:\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{{1,9}})?)?)?"
-    rf"|\d{{4}}/\d\d/\d\d {_CLOCK}"
-    rf"|\d{{1,2}}[ /]{_MONTH}[ /]\d{{4}}[ :]{_CLOCK}"
-    rf"|{_MONTH} {{1,2}}\d{{1,2}} {_CLOCK}(?: \d{{4}})?"
-    rf"|{_CLOCK}|\d{{8}}T\d{{6}}){_ZONE}|1[5-9]\d{{8}}(?:\d{{3}}|\d{{6}}|\.\d{{1,9}})?)(?![\w])"
-)
-_DURATION: Final = (
-    rf"\d{{1,15}}(?:\.\d{{1,12}})?{_UNIT}(?: ?\d{{1,9}}(?:\.\d{{1,9}})?{_UNIT}){{0,4}}"
-)
-_RATE: Final = r"\d{1,12}(?:\.\d{1,6})? ?(?:[kKMGT]i?)?(?:B|b|it|bytes|bits)/s\b"
-_PID: Final = (
-    r"\b(?:[Pp][Ii][Dd]|[Pp]rocess|[Pp]rocess id|[Tt]id|TID|[Tt]hread|goroutine|[Ww]orker)"
-    r"(?:[ =:#(]{1,3}|-)\d{1,10}\b|\b[a-z]\w{1,40}\[\d{2,10}\](?=:)"
-)
-_ADDRESS: Final = r"\b0x[0-9a-fA-F]{4,32}\b"
-_UUID: Final = r"\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b"
-_PORT: Final = (
-    r"(\b(?:localhost|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}|[Pp]ort)[:= ] ?|(?<=\[)[0-9a-f:]{2,39}\]:)"
-    r"\d{2,5}\b"
-)
-_NAME: Final = r"[^\s\"'<>|:,;()\[\]{}`]"  # what a temporary path is made of
-_TEMP_FOLDER: Final = (
-    r"(?:(?:/private)?(?:/tmp|/var/tmp|/dev/shm|/var/folders/[^/\s]{1,8}/[^/\s]{1,64}/[A-Z])"
-    r"|[A-Za-z]:[\\/]{1,2}Users[\\/]{1,2}[^\\/\s]{1,64}[\\/]{1,2}AppData[\\/]{1,2}Local[\\/]{1,2}Temp)"
-)
-_SLASHES: Final = lazy.pattern(r"[\\/]+")
-_TEMP_ROOT: Final = lazy.pattern(_TEMP_FOLDER)
-_TEMP: Final = rf"(?<![\w.-]){_TEMP_FOLDER}[\\/]{_NAME}{{1,1024}}"
-_LINE: Final = (
-    r"(?i:\bline:? {0,2}\d{1,9}(?:,? col(?:umn)?:? \d{1,6})?\b|\bcol(?:umn)?:? \d{1,6}\b)"
-    r"|(?<=[A-Za-z_)\]]):\d{1,7}(?::\d{1,6})?(?![\w/])|(?<=[A-Za-z])\(\d{1,7},\d{1,6}\)"
-)
-_PERCENT: Final = r"\d{1,3}(?:\.\d{1,3})? ?%|\b\d{1,9}(?:\.\d)? ?(?:/|of) ?\d{1,9}\b"
-
-
-_Kind: TypeAlias = tuple[str, tuple[str, ...] | re.Pattern[str], re.Pattern[str]]
-
-
-def _kind(name: str, form: str, *hints: str) -> _Kind:
-    return name, hints, lazy.pattern(form)
-
-
-# Something before a number joins it to a name (v1.5s, a_12ms), which then is no duration. A kind is
-# looked for only where a hint of it occurs: a pass for each is faster than one pass for all, and a
-# large form that is not needed is not compiled. Each time holds a clock, a date or eight digits.
-_FREE: Final = r"(?<![\w.-])"
-_TEMPORARY: Final = _kind("tmp", _TEMP, "/tmp/", "/var/", "/shm/", "Temp")  # noqa: S108
-_COMMON: Final = (
-    _kind("address", _ADDRESS, "0x"),
-    _kind("pid", _PID, "id", "rocess", "hread", "orker", "goroutine", "ID", "]:"),
-    ("time", lazy.pattern(r"\d:[0-5]\d|\d-\d\d-\d|\d{8}"), lazy.pattern(_FREE + _TIME)),
-    ("duration", lazy.pattern(r"\d ?[nuµmshd]"), lazy.pattern(_FREE + _DURATION)),
-)
-_IN_ARGS: Final = (_TEMPORARY, *_COMMON)
-_IN_RESULTS: Final = (
-    _TEMPORARY,
-    _kind("uuid", _UUID, "-"),
-    ("port", lazy.pattern(r"localhost|[Pp]ort|\d\.\d|\]:"), lazy.pattern(_PORT)),
-    _kind("rate", _FREE + _RATE, "/s"),
-    *_COMMON,
-)
-_IN_ERRORS: Final = (
-    *_IN_RESULTS,
-    _kind("line", _LINE, ":", "(", "ine", "INE", "ol"),
-    _kind("percent", _PERCENT, "%", "/", " of "),
-)
-
-_ANSI: Final = lazy.pattern(
-    r"\x1b(?:\[[0-9;?]{0,32}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)?)"
-)
-_BAR: Final = lazy.pattern(r"[#=█▉▊▋▌▍▎▏━╸╺░▒▓─■□>·.\s-]++")
-_NUMBERS: Final = lazy.pattern(r"\d++(?:\.\d++)?+")
-_STATE: Final = lazy.pattern(r"\d{1,3} ?%|\d/\d|\d of \d")
-
-# A name in a temporary folder that chance has made: tmp…, …-a1B2c3, pytest-12.
-_RANDOM: Final = lazy.pattern(
-    r"tmp.*|.*\d$|(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9]{8,}|.*[-._](?=[A-Za-z0-9_]*[A-Z0-9])"
-    r"[A-Za-z0-9_]{6,12}",
-    re.DOTALL,
-)
 _URL: Final = lazy.pattern(r"[A-Za-z][A-Za-z0-9+.-]{1,30}://")
 _DRIVE: Final = lazy.pattern(r"([A-Za-z]):[\\/]")
 _PATH_NAMES: Final = ("path", "file", "dir", "folder", "cwd", "root", "notebook")
@@ -150,7 +59,7 @@ def args_signature(args: Any, *, root: str = "") -> str:
 
 def result_signature(result: str | bytes, *, root: str = "") -> str:
     """The digest of a result without its volatile parts, 64 hex digits."""
-    folded = _fold(_last_states(_readable(result, root)), _IN_RESULTS)
+    folded = folding.fold(folding.last_states(folding.readable(result, root)), folding.IN_RESULTS)
     return tagged(b"hm/result/1\0", folded.encode()).hex()
 
 
@@ -173,7 +82,7 @@ def _canonical(value: Any, name: str, root: str, depth: int) -> Any:
     if isinstance(value, str):
         return _canonical_text(value, name, root)
     if depth and isinstance(value, Mapping):
-        pairs = ((_whole(str(key)), child) for key, child in value.items())
+        pairs = ((folding.whole(str(key)), child) for key, child in value.items())
         return {key: _canonical(child, key, root, depth - 1) for key, child in pairs}
     if depth and isinstance(value, list | tuple):
         return [_canonical(child, name, root, depth - 1) for child in value]
@@ -189,12 +98,12 @@ def _shown(value: Any, depth: int) -> str:
 
 
 def _canonical_text(text: str, name: str, root: str) -> str:
-    text = _sample(_whole(text)).strip()
+    text = folding.sample(folding.whole(text)).strip()
     if _is_path(text, name):
         text = _path(text, root)
     elif root:
         text = text.replace(root + "/", "")
-    return _fold(text, _IN_ARGS)
+    return folding.fold(text, folding.IN_ARGS)
 
 
 def _is_path(text: str, name: str) -> bool:
@@ -242,13 +151,13 @@ def error_parts(error: str | bytes, *, root: str = "") -> tuple[str, ...]:
     repository, and the message; of a test runner or compiler the lines that name what failed; else
     the last line. All folded.
     """
-    text = _readable(error, root)
+    text = folding.readable(error, root)
     if named := _named(text):
-        return tuple(_fold(line, _IN_ERRORS) for line in named)
+        return tuple(folding.fold(line, folding.IN_ERRORS) for line in named)
     raised = _raised(text)
     if raised:
-        return (raised[0], _frame(text), _fold(raised[1], _IN_ERRORS))
-    return ("", "", _fold(_last_line(text), _IN_ERRORS))
+        return (raised[0], _frame(text), folding.fold(raised[1], folding.IN_ERRORS))
+    return ("", "", folding.fold(_last_line(text), folding.IN_ERRORS))
 
 
 _EXCEPTION: Final = lazy.pattern(
@@ -327,7 +236,7 @@ def _frame(text: str) -> str:
     frames = list(_frames(text[-_MAX_FRAMES_CHARS:]))
     own = [(file, function) for file, function in frames if not _FOREIGN.search(file)]
     file, function = next(iter(own or frames), ("", ""))
-    return _fold(f"{_path(file, '')} {function.strip()}", _IN_ERRORS)
+    return folding.fold(f"{_path(file, '')} {function.strip()}", folding.IN_ERRORS)
 
 
 def _frames(text: str) -> Iterator[tuple[str, str]]:
@@ -341,86 +250,3 @@ def _last_line(text: str) -> str:
     lines = [line for line in text.split("\n") if line.strip()]
     telling = (line for line in reversed(lines) if not _TRAILER.fullmatch(line))
     return next(telling, lines[-1] if lines else "")
-
-
-# --- folding ------------------------------------------------------------------------------------
-
-
-def _readable(text: str | bytes, root: str) -> str:
-    """The text as a terminal would have shown it, sampled; paths below the root relative to it."""
-    if isinstance(text, bytes):
-        text = _cut(text).decode("utf-8", "replace")
-    text = _sample(_whole(text))
-    text = (_ANSI.sub("", text) if "\x1b" in text else text).replace("\r\n", "\n")
-    if "\r" in text:  # a carriage return draws the line anew
-        text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-    root = root.rstrip("/\\")
-    return text.replace(root + "/", "").replace(root + "\\", "") if root else text
-
-
-def _cut(data: bytes) -> bytes:
-    """The bytes, or as many of both ends as can hold the characters that will be sampled."""
-    if len(data) <= 8 * SAMPLED_CHARS:
-        return data
-    return data[: 4 * SAMPLED_CHARS] + data[-4 * SAMPLED_CHARS :]
-
-
-def _sample(text: str) -> str:
-    """The text, or its first and last 128 KiB characters with a mark between."""
-    if len(text) <= SAMPLED_CHARS:
-        return text
-    return f"{text[:_HALF]}\n[…]\n{text[-_HALF:]}"
-
-
-def _whole(text: str) -> str:
-    """The text with half characters replaced, so that it can be encoded."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def _last_states(text: str) -> str:
-    """The text with only the last of neighbouring lines that draw one progress bar."""
-    if "%" not in text and " of " not in text and "/" not in text:
-        return text
-    kept: list[str] = []
-    shape = None
-    for line in text.split("\n"):
-        drawn = _NUMBERS.sub("0", _BAR.sub("", line)).strip() if _STATE.search(line) else None
-        if drawn is not None and drawn == shape:
-            kept[-1] = line
-        else:
-            kept.append(line)
-        shape = drawn
-    return "\n".join(kept)
-
-
-def _temporary(found: re.Match[str]) -> str:
-    """`<tmp>/` and what of the path was not made by chance."""
-    root = _TEMP_ROOT.match(found[0])
-    below = [name for name in _SLASHES.split(found[0][root.end() if root else 0 :]) if name]
-    plain = [_plain(name, is_last=at == len(below)) for at, name in enumerate(below, 1)]
-    return "/".join(("<tmp>", *plain))
-
-
-def _plain(name: str, *, is_last: bool) -> str:
-    stem, dot, suffix = name.rpartition(".")
-    if is_last and dot and stem and suffix.isalpha():
-        return f"*.{suffix}" if stem.startswith("tmp") else name
-    return "*" if _RANDOM.fullmatch(name) else name
-
-
-_SHOWN: Final[Mapping[str, Any]] = {"tmp": _temporary, "port": r"\1<port>"}
-
-
-def _fold(text: str, kinds: Iterable[_Kind]) -> str:
-    """The text with volatile parts as `<kind>`, runs of blanks as one, and no empty lines."""
-    for name, hints, form in kinds:
-        if _is_hinted(text, hints):
-            text = form.sub(_SHOWN.get(name, f"<{name}>"), text)
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return "\n".join(line for line in lines if line)
-
-
-def _is_hinted(text: str, hints: tuple[str, ...] | re.Pattern[str]) -> bool:
-    if isinstance(hints, tuple):
-        return any(hint in text for hint in hints)
-    return hints.search(text) is not None
