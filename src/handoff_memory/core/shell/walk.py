@@ -8,12 +8,11 @@ from typing import Final, NamedTuple
 from handoff_memory.core import lazy
 from handoff_memory.core.shell import programs, writes
 from handoff_memory.core.shell.commands import Command, Write
+from handoff_memory.core.shell.folders import Folders
 from handoff_memory.core.shell.words import Operator, Redirection, Scanner, Token, Word
 
 _MAX_COMMANDS: Final = 5_000
 _MAX_NESTING: Final = 16
-_MAX_FOLDERS: Final = 8
-_MAX_PATH: Final = 4096
 _ASSIGNMENT: Final = lazy.pattern(r"[A-Za-z_]\w*+(?:\[[^\]]*+\])?\+?=")
 _SKIPPED: Final = frozenset("if then else elif fi while until do done esac ! { }".split())  # noqa: SIM905
 _WITH_WORDS: Final = frozenset({"case", "[[", "for", "select", "function"})
@@ -26,41 +25,6 @@ _STREAM: Final = lazy.pattern(r"\d{1,3}-?|-")
 _WRITING: Final = frozenset({">", ">>", ">|", "&>", "&>>", ">&", "<>"})
 _TOO_DEEP: Final = "nested too deep, or too many commands"
 _UNKNOWN: Final = Word("…", exact=False)
-
-
-class Folders:
-    """The directories that may be in effect; None where they cannot be known.
-
-    After `cd x &&` only x is; after `cd x;` the old one may still be, since x may not exist.
-    """
-
-    def __init__(self, now: tuple[str, ...] | None = ("",), before: tuple[str, ...] = ()) -> None:
-        self.now = now
-        self.before = before
-
-    def copy(self) -> "Folders":
-        """The same directories, for what a subshell does with them."""
-        return Folders(self.now, self.before)
-
-    def enter(self, target: Word | None) -> None:
-        """A `cd` ran; to the home directory where it has no target."""
-        if self.now is None:
-            return
-        self.before = tuple(dict.fromkeys((*self.before, *self.now)))
-        if target is None or not target.exact or target.stem is not None or target.text == "-":
-            self.now = None
-        else:
-            found = tuple(dict.fromkeys(posixpath.join(at, target.text) for at in self.now))
-            is_sane = len(self.before) <= _MAX_FOLDERS and all(len(at) <= _MAX_PATH for at in found)
-            self.now = found if is_sane else None
-
-    def end(self, operator: str) -> None:
-        """A command ended in this operator."""
-        if operator == "&&" or self.now is None:
-            return
-        both = tuple(dict.fromkeys((*self.now, *self.before)))
-        self.now = both if len(both) <= _MAX_FOLDERS else None
-        self.before = ()
 
 
 class _Streams(NamedTuple):
