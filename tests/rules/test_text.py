@@ -111,27 +111,26 @@ def test_words_that_surely_meet_more_often_than_by_chance_count_as_if_typed_as_o
     assert weights[both.match] == pytest.approx(share * rarity(met))
 
 
-def test_of_two_pairs_the_one_that_is_rarest_beside_its_words_is_the_name() -> None:
-    payment, bridge, primary, region = text.query("payment bridge primary region").pieces
-    name, _, kind = text.neighbours("payment bridge primary region")
-    found = [(payment, 90), (bridge, 90), (name, 30), (primary, 30), (region, 90), (kind, 30)]
+@pytest.mark.parametrize(
+    ("named", "primary_texts"),
+    [
+        ("payment bridge", 30),  # of two pairs the one that is rarest beside its words
+        ("payment-bridge", 90),  # what is typed as one, though the other pair is as rare
+    ],
+)
+def test_one_pair_of_words_is_the_name_of_what_is_asked_about(
+    named: str, primary_texts: int
+) -> None:
+    payment, bridge, primary, region = text.query(f"{named} primary region").pieces
+    name, _, kind = text.neighbours(f"{named} primary region")
+    pairs = [(name, 30), (kind, 30)]
+    words = [(payment, 90), (bridge, 90), (primary, primary_texts), (region, 90)]
 
-    weights = dict(text.weighed(found, 1000, 5000))
+    weights = dict(text.weighed([*words, *pairs], 1000, 5000))
 
     assert weights[name.match] == pytest.approx(3 * rarity(30))
     assert weights[kind.match] == pytest.approx(rarity(30))
     assert name.near(region) in weights
-
-
-def test_beside_what_is_typed_as_one_no_two_words_are_the_name() -> None:
-    payment, bridge, primary, region = text.query("payment-bridge primary region").pieces
-    typed, _, kind = text.neighbours("payment-bridge primary region")
-    found = [(payment, 90), (bridge, 90), (typed, 30), (primary, 90), (region, 90), (kind, 30)]
-
-    weights = dict(text.weighed(found, 1000, 5000))
-
-    assert weights[typed.match] == pytest.approx(3 * rarity(30))
-    assert weights[kind.match] == pytest.approx(rarity(30))
 
 
 def test_words_met_by_chance_count_little_where_one_of_them_is_not_known() -> None:
