@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import aiosqlite
 
+from handoff_memory.core import digest
 from handoff_memory.core.errors import BusyError, OlderDatabaseError, StorageError
 from handoff_memory.store.connection import Source
 from handoff_memory.store.engine import Operation
@@ -120,6 +121,7 @@ class Bridge:
     """One process's way into a database, for any number of tasks on one event loop."""
 
     def __init__(self, source: Source, *, deadline_s: float) -> None:
+        digest.ready()  # for the many that are to come
         self._source = source
         self._deadline_s = deadline_s
         self._pending: deque[_Waiting] = deque()

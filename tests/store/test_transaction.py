@@ -8,7 +8,7 @@ from typing import Self
 import pytest
 
 from actors import Clock
-from handoff_memory.core.errors import NotFoundError
+from handoff_memory.core.errors import NotFoundError, StorageError
 from handoff_memory.settings import Settings
 from handoff_memory.store import sessions
 from handoff_memory.store.connection import Source
@@ -114,3 +114,96 @@ def test_the_sign_of_an_operation_that_failed_is_undone_with_it(writer: Writer) 
 
     assert isinstance(failed, NotFoundError)
     assert writer.read(newest_write) == 6
+
+
+# --- rows that wait ------------------------------------------------------------------------------
+
+MAKE = "CREATE TEMP TABLE IF NOT EXISTS waiting (number INTEGER, text TEXT)"
+ADD = "INSERT INTO temp.waiting (number, text) VALUES (:number, :text)"
+COUNT = "SELECT count(*) AS rows FROM temp.waiting"
+IN_ORDER = "SELECT text FROM temp.waiting ORDER BY rowid"
+
+
+def add(number: int, text: str = "") -> Operation[None]:
+    return lambda tx: tx.add(ADD, number=number, text=text)
+
+
+def count(tx: Tx) -> int:
+    return int(tx.all(COUNT)[0]["rows"])
+
+
+def texts(tx: Tx) -> list[str]:
+    return [row["text"] for row in tx.each(IN_ORDER)]
+
+
+@pytest.fixture
+def waiting(writer: Writer) -> Writer:
+    write(writer, lambda tx: tx.run(MAKE))
+    return writer
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda tx: tx.one(COUNT)["rows"],
+        lambda tx: tx.all(COUNT)[0]["rows"],
+        lambda tx: next(tx.each(COUNT))["rows"],
+        lambda tx: next(tx.tuples(COUNT))[0],
+        lambda tx: tx.run("UPDATE temp.waiting SET text = 'changed'"),
+    ],
+    ids=["one", "all", "each", "tuples", "run"],
+)
+def test_whatever_reads_or_changes_meets_the_rows_that_waited(
+    waiting: Writer, read: Operation[int]
+) -> None:
+    _, found, _, more = write(waiting, add(1), read, add(2), read)
+
+    assert (found, more) == (1, 2)
+
+
+def test_a_peek_leaves_them_waiting(waiting: Writer) -> None:
+    _, peeked, found = write(waiting, add(1), lambda tx: tx.peek(COUNT)["rows"], count)
+
+    assert (peeked, found) == (0, 1)
+
+
+def test_a_peek_for_nothing_is_none(waiting: Writer) -> None:
+    assert write(waiting, lambda tx: tx.peek(IN_ORDER)) == [None]
+
+
+def test_rows_of_one_statement_go_in_by_their_first_value(waiting: Writer) -> None:
+    write(waiting, add(3, "c"), add(1, "a"), add(2, "b1"), add(2, "b2"))
+
+    assert waiting.read(texts) == ["a", "b1", "b2", "c"]
+
+
+def test_rows_of_an_operation_that_failed_are_undone_alone(waiting: Writer) -> None:
+    def fail(tx: Tx) -> None:
+        add(2, "failed")(tx)
+        raise NotFoundError("nothing there")
+
+    write(waiting, add(1, "before"), fail, add(3, "after"))
+
+    assert waiting.read(texts) == ["before", "after"]
+
+
+def test_rows_of_a_transaction_that_failed_whole_are_forgotten(waiting: Writer) -> None:
+    def fail(tx: Tx) -> None:
+        add(1, "lost")(tx)
+        raise NotFoundError("nothing there")
+
+    with pytest.raises(NotFoundError), waiting.transaction(until=time.monotonic() + 5) as tx:
+        fail(tx)
+
+    write(waiting, add(2, "kept"))
+
+    assert waiting.read(texts) == ["kept"]
+
+
+def test_a_row_that_the_table_refuses_undoes_the_whole_batch(waiting: Writer) -> None:
+    write(waiting, lambda tx: tx.run("CREATE UNIQUE INDEX temp.once ON waiting (number)"))
+
+    with pytest.raises(StorageError):
+        write(waiting, add(1), add(1))
+
+    assert waiting.read(count) == 0

@@ -6,6 +6,7 @@ column that comes later belongs to a new v, and verification knows both.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 import orjson
@@ -70,7 +71,7 @@ def entry_bytes(kind: str, v: int, row: Mapping[str, Any]) -> bytes:
     Raises:
         KeyError: No such (kind, v): a newer program wrote it.
     """
-    return encoder(kind, v)([row[name] for name in columns(kind, v)])
+    return encoder(kind, v)(_picker(kind, v)(row))
 
 
 @cache
@@ -81,6 +82,11 @@ def columns(kind: str, v: int) -> tuple[str, ...]:
         KeyError: No such (kind, v).
     """
     return tuple(sorted((*FIELDS[kind, v], "seq", "body_commit", "prev")))
+
+
+@cache
+def _picker(kind: str, v: int) -> Callable[[Mapping[str, Any]], Sequence[Any]]:
+    return itemgetter(*columns(kind, v))
 
 
 @cache

@@ -41,6 +41,9 @@ class Tx(Protocol):
     def one(self, sql: str, **values: object) -> Row | None:
         """The first row, or None."""
 
+    def peek(self, sql: str, **values: object) -> Row | None:
+        """The only row, or None, where no row that waits can change that; those go on waiting."""
+
     def all(self, sql: str, **values: object) -> list[Row]:
         """Every row."""
 
@@ -52,3 +55,9 @@ class Tx(Protocol):
 
     def run(self, sql: str, **values: object) -> int:
         """Execute, and say how many rows were changed."""
+
+    def add(self, sql: str, **values: object) -> None:
+        """Insert a row when it is needed: together with others, before whatever reads or changes.
+
+        Rows of one statement go in by their first value, rows of another before or after them.
+        """

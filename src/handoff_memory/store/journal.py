@@ -144,9 +144,9 @@ def append(tx: Tx, kind: str, row: dict[str, Any], body: bytes | None, *, v: int
     }
     data = entry.entry_bytes(kind, v, sealed)
     entry_hash = entry.entry_hash(data)
-    tx.run(_INSERT[kind], **sealed)
+    tx.add(_INSERT[kind], **sealed)
     chain = entry.next_chain(last.chain, data)
-    tx.run(_APPEND, seq=last.seq + 1, kind=kind, v=v, entry_hash=entry_hash, chain=chain)
+    tx.add(_APPEND, seq=last.seq + 1, kind=kind, v=v, entry_hash=entry_hash, chain=chain)
     tx.known[_KNOWN] = Head(last.seq + 1, chain)
     return Appended(last.seq + 1, entry_hash)
 

@@ -7,6 +7,7 @@ from typing import Final
 from handoff_memory.core.confidence import Outcome
 from handoff_memory.store.engine import Row, Tx
 
+_WRITTEN: Final = "records.written"
 _COLUMNS: Final = """
     SELECT r.seq, r.project, r.scope, r.key, r.version, r.tags, r.source, r.expires_at, r.agent,
         r.session, r.at, r.confidence AS initial, j.entry_hash, h.version AS current_version,
@@ -84,12 +85,15 @@ def history(tx: Tx, project: str, scope: str, key: str, *, below: int, limit: in
 
 def head(tx: Tx, project: str, scope: str, key: str) -> Row | None:
     """What a write has to know of the current version."""
-    return tx.one(_HEAD, project=project, scope=scope, key=key)
+    if (project, scope, key) in tx.known.get(_WRITTEN, ()):
+        return tx.one(_HEAD, project=project, scope=scope, key=key)
+    return tx.peek(_HEAD, project=project, scope=scope, key=key)
 
 
 def set_head(tx: Tx, project: str, scope: str, key: str, *, seq: int, version: int) -> None:
     """Make a version the current one."""
-    tx.run(_SET_HEAD, project=project, scope=scope, key=key, seq=seq, version=version)
+    tx.known.setdefault(_WRITTEN, set()).add((project, scope, key))
+    tx.add(_SET_HEAD, project=project, scope=scope, key=key, seq=seq, version=version)
 
 
 def add_opinion(tx: Tx, seq: int, outcome: Outcome, confidence: int) -> None:

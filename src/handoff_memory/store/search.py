@@ -191,13 +191,13 @@ class Filter(NamedTuple):
 def add(tx: Tx, seq: int, text: Text) -> None:
     """Index the current version of a record."""
     name, tags, source, value = text
-    tx.run(_ADD_CURRENT, seq=seq, name=name, tags=tags, source=source, text=value)
+    tx.add(_ADD_CURRENT, seq=seq, name=name, tags=tags, source=source, text=value)
 
 
 def supersede(tx: Tx, seq: int, text: Text) -> None:
     """Move a version, whose text must be the very one that was added, to the past."""
-    tx.run(_DROP_CURRENT, seq=seq, **text._asdict())
-    tx.run(_ADD_PAST, seq=seq, **text._asdict())
+    tx.add(_DROP_CURRENT, seq=seq, **text._asdict())
+    tx.add(_ADD_PAST, seq=seq, **text._asdict())
 
 
 def matching(tx: Tx, match: str, wanted: Filter, *, reach: Reach, limit: int) -> list[Row]:

@@ -70,7 +70,7 @@ class Writer:
             if_it_fails.pop_all()
         if self._confirms:
             self._log.open()
-        self._batch = Batch(self._conn.cursor(), {}, {})
+        self._batch = Batch(self._conn.cursor(), {}, {}, {})
 
     def write(self, batch: Sequence[Operation[T]], *, until: float) -> list[T | Exception]:
         """Run the operations and commit all that succeed at once, or none.
