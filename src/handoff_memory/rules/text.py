@@ -172,12 +172,16 @@ def weighed(found: Iterable[tuple[Piece, int]], total: int, most: int) -> list[t
 
 def indexed(text: str) -> str:
     """A text as the tokenizer should see it."""
+    if text.isascii():
+        return text.replace("\0", " ")  # most are, and nothing else below would change them
     return _RUN.sub(lambda run: f" {' '.join(run[0])} ", _normal(text))
 
 
 def of_value(value: Any) -> str:
     """What is worth finding in a JSON value: its keys, strings and numbers."""
-    return "\n".join(_leaves(value))
+    found: list[str] = []
+    _collect(value, found)
+    return "\n".join(found)
 
 
 def preview(text: str, terms: tuple[str, ...], width: int) -> str:
@@ -314,15 +318,15 @@ def _distinct(expressions: list[str]) -> list[str]:
     return list(dict.fromkeys(expressions))[:_MAX_TERMS]
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _collect(value: Any, found: list[str]) -> None:
     if isinstance(value, str):
-        yield value
+        found.append(value)
     elif isinstance(value, dict):
         for key, child in value.items():
-            yield key
-            yield from _leaves(child)
+            found.append(key)
+            _collect(child, found)
     elif isinstance(value, list | tuple):
         for child in value:
-            yield from _leaves(child)
+            _collect(child, found)
     elif value is not None and not isinstance(value, bool):
-        yield str(value)
+        found.append(str(value))

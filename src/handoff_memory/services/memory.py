@@ -4,8 +4,8 @@ A draft is made before the transaction: it is checked, redacted and encoded ther
 value keeps nobody waiting.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
 from handoff_memory.core import canonical, confidence, names, times
 from handoff_memory.core.author import Author
@@ -27,6 +27,8 @@ from handoff_memory.services.writing import Reply
 from handoff_memory.store import records, search
 from handoff_memory.store.engine import Row, Tx
 from handoff_memory.store.journal import Appended
+
+_NO_TAGS: Final = canonical.encode([])
 
 
 class RecordDraft(NamedTuple):
@@ -263,7 +265,9 @@ def clean_value(limits: Limits, value: Any) -> tuple[bytes, redact.Redacted[Any]
     return body, clean
 
 
-def _tags(limits: Limits, tags: Iterable[str]) -> bytes:
+def _tags(limits: Limits, tags: Sequence[str]) -> bytes:
+    if not tags:
+        return _NO_TAGS
     checked = [names.tag(tag) for tag in tags]
     if len(checked) > MAX_TAGS:
         raise InvalidArgumentError(f"at most {MAX_TAGS} tags, these are {len(checked)}")
@@ -323,8 +327,8 @@ def with_redacted(reply: Reply, kinds: tuple[str, ...]) -> Reply:
     return {**reply, "redacted": list(kinds)} if kinds else reply
 
 
-def _kinds(*found: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted({kind for kinds in found for kind in kinds}))
+def _kinds(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted({*one, *other})) if one and other else one or other
 
 
 def _conflict(name: Name, expected: int, head: Row | None) -> VersionConflictError:

@@ -41,6 +41,12 @@ _SPACED = bytes.maketrans(_BETWEEN, b" " * len(_BETWEEN))
 _HINTS = tuple((hint, at) for at, row in enumerate(ROWS) for hint in row.hints)
 _TOKEN_HINTS = tuple((hint, at) for hint, at in _HINTS if at < len(TOKEN_ROWS))
 _FOLDED_HINTS = _HINTS[len(_TOKEN_HINTS) :]
+# Of those, what stands within others: where none of these occurs, none of all does.
+_ROOTS = tuple(
+    hint
+    for hint in dict(_FOLDED_HINTS)
+    if not any(one in hint for one in dict(_FOLDED_HINTS) if one != hint)
+)
 # Names and labels come again and again; only what holds nothing is remembered.
 _HARMLESS: set[str] = set()
 
@@ -63,11 +69,13 @@ def _possible(text: str) -> list[Row]:
 def _hinted(text: str) -> list[Row]:
     raw = text.encode("utf-8", "surrogatepass")
     folded = raw.lower().decode("utf-8", "surrogatepass") + "\n"
-    found = {
-        at
-        for hint, at in _FOLDED_HINTS
-        if hint in folded and (not ROWS[at].name or _assigns(hint, folded))
-    }
+    found: set[int] = set()
+    if [root for root in _ROOTS if root in folded]:
+        found = {
+            at
+            for hint, at in _FOLDED_HINTS
+            if hint in folded and (not ROWS[at].name or _assigns(hint, folded))
+        }
     if long := [word for word in raw.translate(_SPACED).split() if len(word) >= LONG_WORD]:
         tokens = b" ".join(long).decode("utf-8", "surrogatepass")
         found |= {at for hint, at in _TOKEN_HINTS if hint in tokens}
@@ -202,9 +210,10 @@ def redact_text(text: str, allowed: frozenset[str] = frozenset()) -> Redacted[st
         text: Any text, lone surrogates included.
         allowed: Exact strings that are never replaced (known false alarms).
     """
+    if not (rows := _possible(text)):
+        return Redacted(text, ())
     kinds: set[str] = set()
-    rows = _possible(text)
-    return Redacted(_scrub(text, rows, allowed, kinds) if rows else text, tuple(sorted(kinds)))
+    return Redacted(_scrub(text, rows, allowed, kinds), tuple(sorted(kinds)))
 
 
 def secret_kinds(text: str, allowed: frozenset[str] = frozenset()) -> tuple[str, ...]:
@@ -218,8 +227,8 @@ def redact_value(value: JsonValue, allowed: frozenset[str] = frozenset()) -> Red
     A string below a key such as `password` is judged with that name beside it, also within a list
     and in `{"name": "DB_PASSWORD", "value": …}`. The caller bounds the depth (memory §1).
     """
+    if not (rows := _possible("\n".join(set(_strings(value))))):
+        return Redacted(value, ())
     kinds: set[str] = set()
-    rows = _possible("\n".join(set(_strings(value))))
-    if rows:
-        value = _walk(value, "", _Search(rows, allowed, kinds))
-    return Redacted(value, tuple(sorted(kinds)))
+    walked = _walk(value, "", _Search(rows, allowed, kinds))
+    return Redacted(walked, tuple(sorted(kinds)))
