@@ -8,7 +8,7 @@ AGENTS := tests/agents/node_modules
 AXE    := tests/browser/node_modules
 WORKERS ?= auto
 
-.PHONY: demo test test-clients test-agents test-stress check packages clean
+.PHONY: demo test test-unit test-clients test-agents test-stress check packages clean
 .PHONY: bench bench-check bench-startup bench-hooks bench-search bench-store bench-web
 .PHONY: demo-amfs test-amfs test-amfs-server bench-amfs test-browser pictures
 
@@ -17,6 +17,10 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --cov --cov-report=term-missing:skip-covered
+
+# What needs no process of its own: within a minute on four cores.
+test-unit: $(READY)
+	$(BIN)/pytest -n $(WORKERS) -m "not processes and not clients and not agents and not stress and not browser"
 
 test-stress: $(READY)
 	$(BIN)/pytest -m stress

@@ -10,6 +10,8 @@ from handoff_memory.app import open_local
 from handoff_memory.services import verify
 from handoff_memory.settings import read_settings
 
+pytestmark = pytest.mark.processes
+
 ROOT = Path(__file__).parents[1]
 TRANSCRIPT = ROOT / "docs" / "demo-transcript.md"
 PATIENCE_S = 60

@@ -84,6 +84,7 @@ async def test_the_lifetime_of_the_cache_decides_whether_results_leave(
     assert ("prune" in reply) is leaves
 
 
+@pytest.mark.processes
 async def test_only_what_lies_below_the_roots_is_read(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     file = tmp_path / "a" / "f.txt"
@@ -99,6 +100,7 @@ async def test_only_what_lies_below_the_roots_is_read(tmp_path: Path) -> None:
     assert reply["ok"]
 
 
+@pytest.mark.processes
 async def test_reports_are_written_below_the_home_folder(tmp_path: Path) -> None:
     async with served(tmp_path, OSIRIS_HOME=str(tmp_path / "elsewhere")) as call:
         await call("osiris_plan", task="t1", objective="x")

@@ -12,6 +12,8 @@ from typing import Any
 import orjson
 import pytest
 
+pytestmark = pytest.mark.processes
+
 # What a server or a rare call needs; any of them in a hook is tens of milliseconds.
 HEAVY = {
     *("asyncio", "aiosqlite", "mcp", "pydantic", "click", "anyio"),

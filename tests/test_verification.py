@@ -14,6 +14,8 @@ from handoff_memory.app import Local
 from handoff_memory.services import verify
 from handoff_memory.store.connection import Source
 
+pytestmark = pytest.mark.processes
+
 FORGE = """
 import sqlite3, sys
 conn = sqlite3.connect(sys.argv[1], isolation_level=None)

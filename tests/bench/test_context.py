@@ -25,6 +25,7 @@ NAMES = {
 }
 
 
+@pytest.mark.processes
 def test_no_row_falls_short() -> None:
     # The sizes with the least to spare; `make bench-check` runs all of them.
     sizes_here = (200, 800)

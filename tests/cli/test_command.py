@@ -10,6 +10,8 @@ import pytest
 from handoff_memory.cli.main import cli
 from shell import Shell
 
+pytestmark = pytest.mark.processes
+
 ESCAPES = "\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\u202egnp\r"
 VERBS = list(cli.list_commands(cli.make_context("handoff-memory", ["stats"])))
 

@@ -8,6 +8,8 @@ import pytest
 
 from shell import Shell
 
+pytestmark = pytest.mark.processes
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no modes, no symlinks")
 
 

@@ -9,6 +9,8 @@ import pytest
 from handoff_memory.setup.clients import CLIENTS
 from shell import Shell
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def home(shell: Shell) -> Path:

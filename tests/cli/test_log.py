@@ -72,6 +72,7 @@ def test_a_reader_that_leaves_at_once_is_no_error(journaled: Shell) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals, no poll")
 class TestFollowing:
     def test_what_is_written_meanwhile_is_shown(self, journaled: Shell) -> None:

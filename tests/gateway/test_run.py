@@ -18,6 +18,8 @@ from handoff_memory.services import recalling
 from handoff_memory.settings import Settings, read_settings
 from processes import big
 
+pytestmark = pytest.mark.processes
+
 RUN = [sys.executable, "-m", "handoff_memory", "run"]
 FLAGS = """
 [[invariant]]

@@ -22,6 +22,8 @@ from handoff_memory.app import is_alive, open_local
 from handoff_memory.services import verify
 from handoff_memory.settings import read_settings
 
+pytestmark = pytest.mark.processes
+
 SERVER = [sys.executable, str(Path(__file__).with_name("wrapped.py"))]
 WRAP = [sys.executable, "-m", "handoff_memory", "wrap"]
 HELLO = {

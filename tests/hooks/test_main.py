@@ -18,6 +18,8 @@ from handoff_memory.hooks.options import CLIENTS
 from hook_runs import COMMAND, NAMES, Client, locked, made
 from stress.harness import small_disk
 
+pytestmark = pytest.mark.processes
+
 BIG: Final = "\n".join(f"{i}: a line of a long output" for i in range(4000))
 CLOSED: Final = """
 [[invariant]]

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 pytest.importorskip("amfs")
 
 DEMO = Path(__file__).parents[2] / "demo" / "amfs_bridge.py"

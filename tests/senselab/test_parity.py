@@ -49,6 +49,7 @@ def in_a_new_process(kind: str, folder: Path) -> dict[str, Any]:
     return seen
 
 
+@pytest.mark.processes
 def test_a_session_of_twelve_steps_is_the_same_on_both(both: Both, tmp_path: Path) -> None:
     steps = {kind: parity.session(store) for kind, store in both.items()}
 

@@ -29,6 +29,7 @@ async def names(call: Tools) -> list[str]:
     return [tool.name for tool in (await call.client.list_tools()).tools]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("env", "expected"),
     [

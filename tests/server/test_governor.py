@@ -133,6 +133,7 @@ async def test_the_longest_manifest_is_within_its_tokens(connect: Connect) -> No
 # --- drop receipts, the ledger -------------------------------------------------------------------
 
 
+@pytest.mark.processes
 async def test_a_drop_receipt_proves_a_saving_and_is_credited_once(tmp_path: Path) -> None:
     async with served(tmp_path) as call:
         await call("osiris_plan", **START)
@@ -164,6 +165,7 @@ async def test_the_ref_of_another_task_is_no_saving_of_this_one(connect: Connect
     assert "no result of task t2" in refusal["message"]
 
 
+@pytest.mark.processes
 async def test_the_parts_of_the_ledger_equal_the_whole(tmp_path: Path) -> None:
     async with served(tmp_path) as call:
         await call("osiris_plan", **START)
@@ -194,6 +196,7 @@ async def test_where_nothing_happened_nothing_is_saved(connect: Connect) -> None
 # --- what breaks a prompt cache ------------------------------------------------------------------
 
 
+@pytest.mark.processes
 async def test_what_would_break_a_prompt_cache_is_named_with_its_place(tmp_path: Path) -> None:
     head = "You are careful.\nToday is 2026-11-30.\nSession 17, pid 4711"
     contract = [
@@ -242,6 +245,7 @@ async def test_nothing_leaves_a_live_cache_and_everything_one_that_expired(
     assert (status["saved_claimed"], status["saved_proven"]) == (sum(sizes), 0)
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     ("mode", "logs", "moved"),
     [
@@ -298,6 +302,7 @@ SESSION = [
 ]
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("mode", ["trim", "compact", "clear"])
 async def test_a_compacted_session_is_smaller_and_comes_back_exactly(
     mode: str, tmp_path: Path
@@ -371,6 +376,7 @@ async def test_an_item_that_is_not_as_it_should_be_is_named(
 # --- the compass, budgets ------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 async def test_a_tool_that_failed_is_recommended_after_one_that_did_not(tmp_path: Path) -> None:
     contract = [
         {"name": "importer_fast", "description": "run the importer"},
@@ -394,6 +400,7 @@ async def test_a_tool_that_failed_is_recommended_after_one_that_did_not(tmp_path
     assert after["never_used"] == ["weather"]
 
 
+@pytest.mark.processes
 async def test_a_budget_is_ok_then_low_then_exhausted_and_then_refuses_new_work(
     tmp_path: Path,
 ) -> None:
@@ -477,6 +484,7 @@ async def test_the_pressure_tells_what_the_client_said_from_what_is_estimated(
 LESSON = "The importer needs  UTF-8 input"
 
 
+@pytest.mark.processes
 async def test_a_lesson_that_proved_itself_is_promoted_and_the_nearest_level_is_found(
     tmp_path: Path,
 ) -> None:
@@ -505,6 +513,7 @@ async def test_a_lesson_that_proved_itself_is_promoted_and_the_nearest_level_is_
 # --- reports, resources --------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 async def test_the_completion_report_is_written_for_people_and_for_machines(
     tmp_path: Path,
 ) -> None:
@@ -978,6 +987,7 @@ async def test_rules_stand_in_the_seal_and_a_change_of_them_is_major_drift(
 # --- paths ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.processes
 async def test_a_file_is_taken_up_by_its_path_without_being_echoed(tmp_path: Path) -> None:
     file = tmp_path / "logs" / "make.log"
     file.parent.mkdir()
@@ -1203,6 +1213,7 @@ def in_another_process(path: str) -> bytes:
     ).stdout
 
 
+@pytest.mark.processes
 async def test_no_secret_given_to_the_governor_reaches_the_file_its_log_a_reply_or_a_report(
     connect: Connect, settings: Settings, capfd: pytest.CaptureFixture[str]
 ) -> None:

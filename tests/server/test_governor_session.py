@@ -17,6 +17,8 @@ from handoff_memory.app import open_local
 from handoff_memory.settings import Settings
 from processes import big, counted, served
 
+pytestmark = pytest.mark.processes
+
 TASK = "fix-profile"
 OBJECTIVE = "fix the PowerShell profile bug"
 PLAN = ["reproduce it", "fix the loader", "run the tests"]

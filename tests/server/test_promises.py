@@ -126,6 +126,7 @@ run()
 """
 
 
+@pytest.mark.processes
 def test_standard_output_holds_the_protocol_and_nothing_else(tmp_path: Path) -> None:
     """V12."""
     packet = {"summary": "s", "next": ["n"]}

@@ -17,6 +17,8 @@ from mcp import Client, StdioServerParameters
 
 from handoff_memory.server.lines import MAX_LINE_BYTES, outline, parse
 
+pytestmark = pytest.mark.processes
+
 ECHO_SERVER = [sys.executable, "-W", "error", str(Path(__file__).with_name("echo_server.py"))]
 LAUNCHER = "import subprocess, sys; subprocess.run(sys.argv[1:])"
 WAIT_S = 20.0

@@ -166,6 +166,7 @@ async def test_a_flipped_byte_is_a_violation_and_the_read_of_that_ref_an_error(
     }
 
 
+@pytest.mark.processes
 def test_two_processes_that_externalise_at_once_lose_nothing(
     local: Local, settings: Settings
 ) -> None:

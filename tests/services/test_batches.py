@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ def run(batches: list[list[Operation[Any]]]) -> tuple[list[Any], Any]:
     return found, report
 
 
+@hypothesis.settings(max_examples=50)
 @given(st.lists(OPERATIONS, min_size=1, max_size=12))
 def test_a_batch_returns_and_leaves_what_the_same_calls_one_by_one_do(
     operations: list[Operation[Any]],

@@ -122,6 +122,7 @@ def test_a_secret_is_replaced_before_it_is_hashed_and_its_bytes_are_counted(loca
     assert refs.joined(draft) == b"token: [redacted:github-token] end"
 
 
+@pytest.mark.processes
 async def test_a_ref_that_one_process_keeps_is_read_by_another_at_once(tmp_path: Path) -> None:
     async with served(tmp_path) as one, served(tmp_path, AGENT_ID="executor") as other:
         await one("osiris_plan", task="t1", objective="x")
@@ -142,9 +143,12 @@ async def observed(call: Tools, file: Path) -> str:
     return ref
 
 
-@pytest.mark.parametrize(
-    ("op", "args"),
-    [
+async def test_a_reply_never_exceeds_its_ceiling_not_even_of_one_line_of_twenty_megabytes(
+    connect: Connect, tmp_path: Path
+) -> None:
+    file = tmp_path / "long.txt"
+    file.write_bytes(b"x" * (20 << 20) + b"y")
+    asked: list[tuple[str, dict[str, Any]]] = [
         ("head", {"lines": 1}),
         ("tail", {"lines": 3}),
         ("range", {"first": 1, "last": 9}),
@@ -152,20 +156,15 @@ async def observed(call: Tools, file: Path) -> str:
         ("grep", {"pattern": "xx"}),
         ("grep", {"pattern": "x+y", "regex": True}),
         ("outline", {}),
-    ],
-)
-async def test_a_reply_never_exceeds_its_ceiling_not_even_of_one_line_of_twenty_megabytes(
-    op: str, args: dict[str, Any], connect: Connect, tmp_path: Path
-) -> None:
-    file = tmp_path / "long.txt"
-    file.write_bytes(b"x" * (20 << 20) + b"y")
+    ]
     async with connect(roots=(tmp_path,)) as call:
         ref = await observed(call, file)
 
-        reply = await call("osiris_recall", ref=ref, op=op, args=args)
+        replies = [await call("osiris_recall", ref=ref, op=op, args=args) for op, args in asked]
 
-    assert len(orjson.dumps(reply)) <= Limits().reply_bytes
-    assert reply["text"]
+    for one, reply in zip(asked, replies, strict=True):
+        assert len(orjson.dumps(reply)) <= Limits().reply_bytes, one
+        assert reply["text"], one
 
 
 @pytest.mark.parametrize(

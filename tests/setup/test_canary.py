@@ -13,6 +13,8 @@ from handoff_memory.setup import canary
 from handoff_memory.setup.clients import CLIENTS
 from handoff_memory.setup.commands import hook
 
+pytestmark = pytest.mark.processes
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="written for a shell of POSIX")
 DENIAL = json.dumps({"hookSpecificOutput": {"permissionDecision": "deny"}})
 

@@ -9,6 +9,8 @@ import pytest
 
 from handoff_memory.setup import canary
 
+pytestmark = pytest.mark.processes
+
 
 def test_the_gateway_and_run_refuse_a_canary(tmp_path: Path) -> None:
     assert canary.sing_to_gateway(tmp_path) == canary.Sung(enforced=True)

@@ -32,6 +32,8 @@ from handoff_memory.store.engine import Tx
 from handoff_memory.store.wal import SYNCS_APART
 from stress.worker import put, settings
 
+pytestmark = pytest.mark.processes
+
 MOUNTS = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="only root on Linux can mount"
 )

@@ -14,6 +14,8 @@ import pytest
 
 from handoff_memory.store.lock import POLL_S, ProcessLock
 
+pytestmark = pytest.mark.processes
+
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX files")
 linux_root = pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() != 0, reason="only root on Linux can mount"

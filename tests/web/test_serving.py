@@ -19,6 +19,8 @@ from handoff_memory.core.errors import InvalidArgumentError
 from handoff_memory.web import serving
 from shell import Shell
 
+pytestmark = pytest.mark.processes
+
 TOKEN = "t" * 40
 
 
