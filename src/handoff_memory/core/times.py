@@ -9,7 +9,7 @@ from handoff_memory.core import lazy
 from handoff_memory.core.errors import InvalidArgumentError
 
 SECOND = 1_000_000
-_DAY = 86_400 * SECOND
+_MINUTE = 60 * SECOND
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AGE = lazy.pattern(r"(\d{1,6})\s*([smhdw])")
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -17,16 +17,14 @@ _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 def iso(at_us: int) -> str:
     """ISO 8601 UTC with milliseconds, such as `2026-11-30T16:03:11.042Z`."""
-    days, us = divmod(at_us, _DAY)
-    seconds, us = divmod(us, SECOND)
-    minutes, second = divmod(seconds, 60)
-    hour, minute = divmod(minutes, 60)
-    return f"{_date(days)}T{hour:02}:{minute:02}:{second:02}.{us // 1000:03}Z"
+    minutes, us = divmod(at_us, _MINUTE)
+    second, us = divmod(us, SECOND)
+    return f"{_minute(minutes)}:{second:02}.{us // 1000:03}Z"
 
 
-@lru_cache(64)
-def _date(days: int) -> str:
-    return (_EPOCH + timedelta(days=days)).date().isoformat()
+@lru_cache(256)
+def _minute(minutes: int) -> str:
+    return (_EPOCH + timedelta(minutes=minutes)).isoformat("T", "minutes").removesuffix("+00:00")
 
 
 def parse(text: str, now_us: int) -> int:

@@ -78,13 +78,14 @@ def read(tx: Tx, who: Author, limits: Limits, name: Name, *, after: str | None =
     row = get_valid(tx, who.project, Name(name.scope, name.key, version))
     confirmed = row["success"] or row["partial"]
     confirming = records.confirming_agents(tx, row["seq"]) if confirmed else 0
-    reply = {**describe(tx, row), "confirmed_by": confirming}
+    reply = describe(tx, row)
+    reply["confirmed_by"] = confirming
     body = _body(row)
-    if body is not None and not after and len(body) <= _LEAST_ROOM:
-        return {**reply, **_value(row)}
+    if body is None or (not after and len(body) <= _LEAST_ROOM):
+        return reply | _value(body)
     room = max(_LEAST_ROOM, limits.room - len(canonical.encode(reply)))
-    if body is None or (not after and len(body) <= room):
-        return {**reply, **_value(row)}
+    if not after and len(body) <= room:
+        return reply | _value(body)
     content = body.decode()
     piece = _slice(content, offset, room)
     reply |= {"value_text": piece, "value_bytes": len(body)}
@@ -150,10 +151,11 @@ def history(
 
 def describe(tx: Tx, row: Row) -> Reply:
     """Everything about a version but its value."""
+    version, newest, expires_at = row["version"], row["current_version"], row["expires_at"]
     reply = {
         "scope": row["scope"],
         "key": row["key"],
-        "version": row["version"],
+        "version": version,
         "confidence": confidence.to_fraction(row["confidence"]),
         "counts": counts(row),
         "tags": canonical.decode(row["tags"]),
@@ -161,23 +163,24 @@ def describe(tx: Tx, row: Row) -> Reply:
         "agent": row["agent"],
         "at": times.iso(row["at"]),
         "hash": bytes(row["entry_hash"]).hex(),
-        "current": row["version"] == row["current_version"],
+        "current": version == newest,
     }
-    if row["version"] != row["current_version"]:
-        reply["superseded_by"] = row["current_version"]
-    if row["expires_at"] is not None:
-        reply["expires_at"] = times.iso(row["expires_at"])
-        if row["expires_at"] <= tx.now:
+    if version != newest:
+        reply["superseded_by"] = newest
+    if expires_at is not None:
+        reply["expires_at"] = times.iso(expires_at)
+        if expires_at <= tx.now:
             reply["expired"] = True
     return reply
 
 
 def with_value(tx: Tx, row: Row, room: int) -> Reply:
     """A version with its value, or with the beginning of one that does not fit."""
-    reply = {**describe(tx, row), **_value(row)}
+    body = _body(row)
+    reply = describe(tx, row) | _value(body)
     if len(canonical.encode(reply)) <= room:
         return reply
-    content = (_body(row) or b"").decode()
+    content = (body or b"").decode()
     name = Name(row["scope"], row["key"], row["version"])
     return {
         **describe(tx, row),
@@ -218,11 +221,11 @@ def _nearest(tx: Tx, project: str, name: Name) -> list[str]:
 
 
 def _body(row: Row) -> bytes | None:
-    return None if row["body"] is None else bytes(row["body"])
+    body = row["body"]
+    return None if body is None else bytes(body)
 
 
-def _value(row: Row) -> Reply:
-    body = _body(row)
+def _value(body: bytes | None) -> Reply:
     return {"erased": True} if body is None else {"value": canonical.decode(body)}
 
 

@@ -75,7 +75,7 @@ def by_seq(tx: Tx, seq: int) -> Row | None:
 
 def current(tx: Tx, project: str, scope: str, key: str) -> Row | None:
     """The current version of a record."""
-    return tx.one(_CURRENT, project=project, scope=scope, key=key)
+    return _by_name(tx, _CURRENT, project, scope, key)
 
 
 def history(tx: Tx, project: str, scope: str, key: str, *, below: int, limit: int) -> list[Row]:
@@ -85,9 +85,7 @@ def history(tx: Tx, project: str, scope: str, key: str, *, below: int, limit: in
 
 def head(tx: Tx, project: str, scope: str, key: str) -> Row | None:
     """What a write has to know of the current version."""
-    if (project, scope, key) in tx.known.get(_WRITTEN, ()):
-        return tx.one(_HEAD, project=project, scope=scope, key=key)
-    return tx.peek(_HEAD, project=project, scope=scope, key=key)
+    return _by_name(tx, _HEAD, project, scope, key)
 
 
 def set_head(tx: Tx, project: str, scope: str, key: str, *, seq: int, version: int) -> None:
@@ -120,3 +118,10 @@ def names_near(tx: Tx, project: str, scope: str, limit: int) -> list[tuple[str, 
         (row["scope"], row["key"])
         for row in tx.all(_NEAR, project=project, scope=scope, limit=limit)
     ]
+
+
+def _by_name(tx: Tx, sql: str, project: str, scope: str, key: str) -> Row | None:
+    # Rows that wait are of other names, unless this one was written in the same transaction.
+    is_written = (project, scope, key) in tx.known.get(_WRITTEN, ())
+    ask = tx.one if is_written else tx.peek
+    return ask(sql, project=project, scope=scope, key=key)

@@ -70,7 +70,8 @@ class Writer:
             if_it_fails.pop_all()
         if self._confirms:
             self._log.open()
-        self._batch = Batch(self._conn.cursor(), {}, {}, {})
+        self._cursor = self._conn.cursor()
+        self._batch = Batch(self._cursor, {}, {}, {})
 
     def write(self, batch: Sequence[Operation[T]], *, until: float) -> list[T | Exception]:
         """Run the operations and commit all that succeed at once, or none.
@@ -146,10 +147,8 @@ class Writer:
             self._look_at = now + _LOOK_EVERY_S
         if is_one_query:
             with translated():
-                return operation(
-                    Transaction(self._conn, self._source.clock(), self._source.entropy)
-                )
-        return _on_snapshot(self._conn, self._source, operation)
+                return operation(_reading(self._cursor, self._source))
+        return _on_snapshot(self._cursor, self._source, operation)
 
     def run(self, operation: Operation[T]) -> T:
         """Run an operation inside the transaction that is held; its error undoes it alone."""
@@ -287,6 +286,7 @@ class Reader:
             self.is_current = migrate.inspect(self._conn) >= migrate.newest()
             self._watch.settle()
             if_it_fails.pop_all()
+        self._cursor = self._conn.cursor()
 
     def read(self, operation: Operation[T]) -> T:
         """Run one operation on one snapshot of the database.
@@ -298,18 +298,23 @@ class Reader:
         if now >= self._look_at:  # looking costs as much as a small read
             self._watch.check()
             self._look_at = now + _LOOK_EVERY_S
-        return _on_snapshot(self._conn, self._source, operation)
+        return _on_snapshot(self._cursor, self._source, operation)
 
     def close(self) -> None:
         """Close the connection."""
         self._conn.close()
 
 
-def _on_snapshot(conn: driver.Connection, source: Source, operation: Operation[T]) -> T:
+def _on_snapshot(cursor: driver.Cursor, source: Source, operation: Operation[T]) -> T:
     with translated():
-        conn.execute("BEGIN")
+        cursor.execute("BEGIN")
         try:
-            return operation(Transaction(conn, source.clock(), source.entropy))
+            return operation(_reading(cursor, source))
         finally:
-            if conn.in_transaction:
-                conn.execute("ROLLBACK")
+            if cursor.connection.in_transaction:
+                cursor.execute("ROLLBACK")
+
+
+def _reading(cursor: driver.Cursor, source: Source) -> Transaction:
+    batch = Batch(cursor, {}, {}, {})  # of its own: what a batch knows is not committed
+    return Transaction(cursor.connection, source.clock(), source.entropy, batch)
