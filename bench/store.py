@@ -78,7 +78,9 @@ def main() -> None:
     else:
         print(", ".join(f"{name} {value}" for name, value in told["conditions"].items()))
     if given.write:
-        (_ROOT / "bench/results/store.json").write_text(json.dumps(told, indent=2) + "\n", "utf-8")
+        results = _ROOT / "bench" / "results"
+        results.mkdir(exist_ok=True)
+        (results / "store.json").write_text(json.dumps(told, indent=2) + "\n", "utf-8")
         if not plot.draw(figures, _ROOT / "docs/store.png"):
             print("the picture needs the extra: pip install -e '.[bench]'", file=sys.stderr)
     sys.exit(not all(figure.holds for figure in figures))
