@@ -375,6 +375,29 @@ def test_an_open_subscription_is_not_waited_for(wire: Wire) -> None:
     assert wire.ends() == [b"closed"]
 
 
+def test_input_from_a_file_is_answered_to_its_end(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    lines = [json.dumps(call(n, "echo", text=str(n))) for n in range(3)]
+    asked.write_text("\n".join(lines), "utf-8")
+    with asked.open("rb") as given:
+        ended = subprocess.run(
+            ECHO_SERVER, stdin=given, capture_output=True, check=True, timeout=WAIT_S
+        )
+    replies = [json.loads(line) for line in ended.stdout.splitlines()]
+    assert sorted(text(reply) for reply in replies) == ["0", "1", "2"]
+
+
+def test_much_that_comes_at_once_is_answered_whole(wire: Wire) -> None:
+    padding = "x" * 300_000  # five of them are more than is read ahead
+    sending = threading.Thread(
+        target=wire.send, args=[call(n, "echo", text=padding) for n in range(20)], daemon=True
+    )
+    sending.start()
+    replies = [wire.reply() for _ in range(20)]
+    sending.join(WAIT_S)
+    assert sorted(reply["id"] for reply in replies) == list(range(20))
+
+
 def test_a_client_that_says_nothing_may_leave() -> None:
     done = subprocess.run(ECHO_SERVER, input=b"", capture_output=True, timeout=WAIT_S, check=False)
 

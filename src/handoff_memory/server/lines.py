@@ -1,9 +1,7 @@
-"""Lines of JSON-RPC: read from a descriptor, parsed, and answered where they are no message."""
+"""Lines of JSON-RPC: put together, parsed, and answered where they are no message."""
 
 import json
-import os
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -16,37 +14,36 @@ from pydantic_core import from_json
 
 MAX_LINE_BYTES: Final = 32 << 20
 MAX_DEPTH: Final = 201  # what pydantic's JSON parser takes
-CHUNK_BYTES: Final = 64 << 10
 TOKEN: Final = re.compile(rb'(?s)"(?:[^"\\]++|\\.)*+"?|[][{}]')  # possessive: linear on any bytes
 ID_VALUE: Final = re.compile(rb'(?s)\s*:\s*("(?:[^"\\]++|\\.)*+"|-?\d++)\s*[,}]')
 
 
-def read_lines(fd: int) -> Iterator[list[bytes | None]]:
-    """The lines each read completes, blank ones left out; None for one over MAX_LINE_BYTES."""
-    parts: list[bytes] = []
-    size = 0
-    while chunk := _chunk(fd):
+class Lines:
+    """The lines that chunks complete, blank ones left out; None for one over MAX_LINE_BYTES."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size_bytes = 0
+
+    def feed(self, chunk: bytes) -> list[bytes | None]:
+        """The lines that this chunk completes; an empty one, the end, completes what is left."""
+        if not chunk:
+            return self._ended(b"") if self._size_bytes else []
         *ends, rest = chunk.split(b"\n")
-        lines: list[bytes | None] = []
-        for end in ends:
-            size += len(end)
-            lines.append(b"".join((*parts, end)) if size <= MAX_LINE_BYTES else None)
-            parts, size = [], 0
-        size += len(rest)
-        if size <= MAX_LINE_BYTES:
-            parts.append(rest)
-        else:
-            parts = []
-        yield [line for line in lines if line is None or line.strip()]
-    if size:
-        yield [b"".join(parts) if size <= MAX_LINE_BYTES else None]
+        lines = [line for end in ends for line in self._ended(end)]
+        self._size_bytes += len(rest)
+        self._parts.append(rest)
+        if self._size_bytes > MAX_LINE_BYTES:
+            self._parts.clear()
+        return lines
 
-
-def _chunk(fd: int) -> bytes:
-    try:
-        return os.read(fd, CHUNK_BYTES)
-    except OSError:  # a terminal that hung up, a pipe Windows calls broken
-        return b""
+    def _ended(self, end: bytes) -> list[bytes | None]:
+        parts, size_bytes = [*self._parts, end], self._size_bytes + len(end)
+        self._parts, self._size_bytes = [], 0
+        if size_bytes > MAX_LINE_BYTES:
+            return [None]
+        line = b"".join(parts)
+        return [line] if line.strip() else []
 
 
 def parse(line: bytes | None) -> Message | bytes | None:

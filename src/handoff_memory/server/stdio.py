@@ -1,7 +1,7 @@
 """MCP over this process's stdin and stdout, one client, one JSON object a line.
 
 The SDK's own loop takes three worker-thread hops a message, drops what it cannot parse without a
-word and dies of a signal. Here one thread reads, one writes, every line that asks for an answer
+word and dies of a signal. Here a short message takes none, every line that asks for an answer
 gets one, and the client leaving, a signal or a dead parent all end in the same quiet exit.
 What the messages mean is the SDK's business.
 """
@@ -28,7 +28,8 @@ from mcp_types import JSONRPCResponse as Response
 from mcp_types import RequestId
 from typing_extensions import override
 
-from handoff_memory.server.lines import parse, read_lines
+from handoff_memory.server.chunks import chunks
+from handoff_memory.server.lines import Lines, parse
 
 MAX_UNSERVED_BYTES: Final = 1 << 20  # read, and not yet taken by the SDK
 MAX_UNWRITTEN_BYTES: Final = 8 << 20  # answered, and not yet taken by the client
@@ -300,18 +301,19 @@ class _Outbox(_Stream):
 
 
 class _Inbox(_Stream):
-    """The SDK's read stream: lines that a thread reads and parses, a bounded number ahead."""
+    """The SDK's read stream: lines are read and parsed a bounded number of bytes ahead."""
 
     ended_at: float | None = None
 
     def __init__(self, fd: int, outbox: _Outbox, stop: asyncio.Event) -> None:
-        self._fd, self._stop, self._loop = fd, stop, asyncio.get_running_loop()
+        self._stop, self._loop = stop, asyncio.get_running_loop()
         self._outbox, self._calls = outbox, outbox.calls
-        self._taken = threading.Condition()
         self._unserved_bytes = 0
         self._waiting: deque[tuple[int, Message | bytes]] = deque()
         self._arrived = asyncio.Event()
-        threading.Thread(target=self._read, name="stdin", daemon=True).start()
+        self._lines = Lines()
+        self._chunks = chunks(fd, self._accept)
+        self._chunks.ask()
 
     def __aiter__(self) -> Self:
         return self
@@ -326,16 +328,12 @@ class _Inbox(_Stream):
         while True:
             await self._outbox.room()  # who reads no answers gets no more work done
             if self._waiting:
-                size_bytes, message = self._waiting.popleft()
-                with self._taken:
-                    self._unserved_bytes -= size_bytes
-                    self._taken.notify()
-                match message:
-                    case bytes():
-                        await self._outbox.post(message)
-                    case Request():
-                        return self._calls.begin(message)
-                    case _:
+                match self._next():
+                    case bytes() as answer:
+                        await self._outbox.post(answer)
+                    case Request() as request:
+                        return self._calls.begin(request)
+                    case message:
                         return SessionMessage(message)
             elif self.ended_at is None:
                 self._arrived.clear()
@@ -344,22 +342,28 @@ class _Inbox(_Stream):
                 await self._calls.idle.wait()
                 raise anyio.EndOfStream
 
-    def _read(self) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits for this thread
-            for lines in read_lines(self._fd):
-                items = [(len(line or b"") + LINE_OVERHEAD_BYTES, parse(line)) for line in lines]
-                asked = [(size, message) for size, message in items if message is not None]
-                with self._taken:
-                    self._taken.wait_for(lambda: self._unserved_bytes < MAX_UNSERVED_BYTES)
-                    self._unserved_bytes += sum(size for size, _ in asked)
-                self._loop.call_soon_threadsafe(self._accept, asked)
-            self._loop.call_soon_threadsafe(self._end)
+    def _next(self) -> Message | bytes:
+        size_bytes, message = self._waiting.popleft()
+        was_full = self._unserved_bytes >= MAX_UNSERVED_BYTES
+        self._unserved_bytes -= size_bytes
+        if was_full:
+            self._ask()
+        return message
 
-    def _accept(self, items: list[tuple[int, Message | bytes]]) -> None:
-        self._waiting += items
+    def _accept(self, chunk: bytes) -> None:
+        for line in self._lines.feed(chunk):
+            message = parse(line)
+            if message is not None:
+                size_bytes = len(line or b"") + LINE_OVERHEAD_BYTES
+                self._unserved_bytes += size_bytes
+                self._waiting.append((size_bytes, message))
+        if chunk:
+            self._ask()
+        else:
+            self.ended_at = self._loop.time()
+            self._loop.call_later(FINISH_S, self._stop.set)
         self._arrived.set()
 
-    def _end(self) -> None:
-        self.ended_at = self._loop.time()
-        self._loop.call_later(FINISH_S, self._stop.set)
-        self._arrived.set()
+    def _ask(self) -> None:
+        if self._unserved_bytes < MAX_UNSERVED_BYTES and self.ended_at is None:
+            self._chunks.ask()
