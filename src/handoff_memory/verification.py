@@ -1,25 +1,26 @@
-"""A verification in two threads, or two processes where that pays.
+"""A verification in two threads, and a second process where that pays.
 
 What is asked of SQLite shares nothing with the walk over hashes and chain, and SQLite answers
 without the interpreter's lock: a thread asks it meanwhile. Python checks hashes on one core at a
 time, and threads gain nothing for small rows there (measured: 0.7 times). So for many lines a
-second process asks, and walks the first lines as well. Both have a snapshot of their own: lines
-never change, and what is asked of caches holds on any snapshot.
+second process walks the first half of them. Each has a snapshot of its own: lines never change,
+and what is asked of caches holds on any snapshot.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from handoff_memory.core.errors import MemoryFault
 from handoff_memory.services import verify
-from handoff_memory.services.verify import Aside, Progress
+from handoff_memory.services.verify import Asked, Progress
+from handoff_memory.services.verify_rows import Walked
 from handoff_memory.services.writing import Reply
 from handoff_memory.store import sealed
 from handoff_memory.store.connection import Source
@@ -29,7 +30,9 @@ from handoff_memory.store.sqlite import Reader
 Read = Callable[[Operation[Reply]], Reply]
 
 PAYS_FROM: Final = 30_000  # lines: below, starting a process takes longer than it saves
-_SHARE: Final = 0.2  # so much of the walk beside what is asked takes as long as the rest
+_SHARE: Final = 0.5  # of the lines, for the second process
+
+_Found = TypeVar("_Found")
 
 
 def whole(source: Source, read: Read, total: int, *, progress: Progress) -> Reply:
@@ -46,10 +49,26 @@ def whole(source: Source, read: Read, total: int, *, progress: Progress) -> Repl
     return in_two(source, read, total, progress=progress)
 
 
-def in_one(source: Source, read: Read, *, progress: Progress = lambda done, total: None) -> Reply:
-    """The report made by one process, in two threads."""
+def in_one(
+    source: Source,
+    read: Read,
+    *,
+    progress: Progress = lambda done, total: None,
+    upto: int = 0,
+    first: Callable[[Tx, int], Walked] = verify.first_lines,
+) -> Reply:
+    """The report made by one process, in two threads; see `services.verify` for `upto`, `first`."""
     with ThreadPoolExecutor(1) as pool:
-        return _report(pool, source, read, 0, progress)
+        answers = pool.submit(_ask, source.path)
+        return read(
+            lambda tx: verify.verify(
+                tx,
+                progress=progress,
+                upto=upto,
+                first=first,
+                asked=lambda tx: _found(answers) or verify.ask(tx),
+            )
+        )
 
 
 def in_two(
@@ -58,28 +77,36 @@ def in_two(
     """The report made by two processes; by one if the second fails."""
     upto = read(lambda tx: {"seq": sealed.last_upto(tx, int(total * _SHARE))})["seq"]
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return _report(pool, source, read, upto, progress)
+        walked = pool.submit(_walk, source.path, upto)
+
+        def first(tx: Tx, upto: int) -> Walked:
+            return _found(walked) or verify.first_lines(tx, upto)
+
+        return in_one(source, read, progress=progress, upto=upto, first=first)
 
 
-def _report(pool: Executor, source: Source, read: Read, upto: int, progress: Progress) -> Reply:
-    other = pool.submit(_beside, source.path, upto)
-
-    def aside(tx: Tx) -> Aside:
-        try:
-            found = other.result()
-        except BrokenProcessPool:
-            found = None
-        return found or verify.beside(tx, upto)
-
-    return read(lambda tx: verify.verify(tx, progress=progress, upto=upto, aside=aside))
+def _ask(path: Path) -> Asked | None:
+    return _read(path, verify.ask)
 
 
-def _beside(path: Path, upto: int) -> Aside | None:
+def _walk(path: Path, upto: int) -> Walked | None:
+    return _read(path, lambda tx: verify.first_lines(tx, upto))
+
+
+def _read(path: Path, operation: Operation[_Found]) -> _Found | None:
+    """What is found on a connection of this thread's own, on a snapshot of its own."""
     try:
         reader = Reader(Source(path, True, lambda: 0, os.urandom))
         try:
-            return reader.read(lambda tx: verify.beside(tx, upto))
+            return reader.read(operation)
         finally:
             reader.close()
     except MemoryFault:
-        return None  # the first process meets it, too, and reports it
+        return None  # whoever waits for this meets it, too, and reports it
+
+
+def _found(future: Future[_Found | None]) -> _Found | None:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return None

@@ -346,8 +346,8 @@ def verified_in_spans(settings: Settings, seq: int) -> dict[str, Any]:
     """As two processes share it: up to a line, and from there on."""
     with open_local(settings) as local:
         upto = local.read(lambda tx: sealed.last_upto(tx, seq))
-        beside = local.read(lambda tx: verify.beside(tx, upto))
-        return local.read(lambda tx: verify.verify(tx, upto=upto, aside=lambda _: beside))
+        first = local.read(lambda tx: verify.first_lines(tx, upto))
+        return local.read(lambda tx: verify.verify(tx, upto=upto, first=lambda *_: first))
 
 
 @pytest.mark.parametrize("forgery", EDITS, ids=str)

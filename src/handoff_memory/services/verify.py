@@ -24,20 +24,34 @@ Progress = Callable[[int, int], None]
 _OPTIONAL: Final = frozenset({"amfs_entry", "amfs_document"})  # not told where there is none
 
 
-class Aside(NamedTuple):
-    """The part of a verification that another process can do: it shares nothing with the rest.
+class Asked(NamedTuple):
+    """What is asked of SQLite, which answers without the interpreter's lock.
 
     Attributes:
-        walked: The first span of the journal.
         heads: What is wrong with current versions.
         texts: What is wrong with the full-text index.
         file: What is wrong with the file.
     """
 
-    walked: Walked
     heads: list[Reply]
     texts: list[Reply]
     file: list[Reply]
+
+
+def ask(tx: Tx) -> Asked:
+    """Have SQLite check what shares nothing with the walk over hashes and chain."""
+    heads = [
+        _of_name(row, "the current version is not the newest") for row in health.wrong_heads(tx)
+    ]
+    what = "it is missing from the full-text index"
+    texts = [_of_name(row, what) for row in health.unsearchable(tx)]
+    file = [findings.problem("file", "database", what) for what in health.file_problems(tx)]
+    return Asked(heads, texts, file)
+
+
+def first_lines(tx: Tx, upto: int) -> Walked:
+    """The walk over hashes and chain up to a line."""
+    return verify_rows.walk(tx, Span(upto=upto), chain=entry.GENESIS)
 
 
 def verify(
@@ -45,15 +59,17 @@ def verify(
     *,
     progress: Progress = lambda done, total: None,
     upto: int = 0,
-    aside: Callable[[Tx], Aside] | None = None,
+    first: Callable[[Tx, int], Walked] = first_lines,
+    asked: Callable[[Tx], Asked] = ask,
 ) -> Reply:
     """Recompute every hash, the chain, and every cache; name each broken row.
 
     Args:
         tx: One read transaction.
         progress: Told how many of how many journal lines are checked.
-        upto: Where the first span ends, an existing line: `aside` walks it.
-        aside: Gives what `beside` found, where it ran somewhere else meanwhile.
+        upto: Where the first span ends, an existing line; 0 for all that stands before the journal.
+        first: Gives what `first_lines` finds, where it ran somewhere else meanwhile.
+        asked: Gives what `ask` finds, likewise.
     """
     head = journal.head(tx)
     chain = sealed.chain_at(tx, upto) or entry.GENESIS
@@ -73,9 +89,9 @@ def verify(
         findings.problem("schema", what.split(" is ")[0], what)
         for what in health.schema_problems(tx)
     ]
-    other = (aside or (lambda tx: beside(tx, upto)))(tx)
+    before, other = first(tx, upto), asked(tx)
     progress(head.seq, head.seq)
-    found = (*other.walked.found, *walked.found, *replay.found)
+    found = (*before.found, *walked.found, *replay.found)
     problems = [one.problem for one in sorted(found, key=lambda one: one.seq)]
     problems += other.heads + opinions + states + other.texts + tasks + schema + other.file
     return {
@@ -83,23 +99,11 @@ def verify(
         "checked": {
             name: total
             for name, count in walked.checked.items()
-            if (total := count + other.walked.checked[name]) or name not in _OPTIONAL
+            if (total := count + before.checked[name]) or name not in _OPTIONAL
         },
         "problems": problems,
         "head": {"seq": head.seq, "chain": head.chain.hex()},
     }
-
-
-def beside(tx: Tx, upto: int) -> Aside:
-    """The walk up to a line, and what is asked of SQLite alone."""
-    walked = verify_rows.walk(tx, Span(upto=upto), chain=entry.GENESIS)
-    heads = [
-        _of_name(row, "the current version is not the newest") for row in health.wrong_heads(tx)
-    ]
-    what = "it is missing from the full-text index"
-    texts = [_of_name(row, what) for row in health.unsearchable(tx)]
-    file = [findings.problem("file", "database", what) for what in health.file_problems(tx)]
-    return Aside(walked, heads, texts, file)
 
 
 def damaged(fault: MemoryFault) -> Reply:
